@@ -1,0 +1,50 @@
+"""Publish events to penstock.
+
+>>> from penstock.client import Plaintext, Publisher
+>>> with Publisher("127.0.0.1:7070", "phone-17", security=Plaintext()) as publisher:  # doctest: +SKIP
+...     publisher.publish("post.created", {"author": "ada", "post": "p1"})
+"""
+
+from penstock.client.aio import AsyncPendingReceipt, AsyncPublisher
+from penstock.client.channel import Plaintext, Tls
+from penstock.client.clocks import DeviceClocks, Reading, SystemClocks
+from penstock.client.errors import (
+    BatchRejectedError,
+    BufferFullError,
+    DeliveryTimeoutError,
+    EventDroppedError,
+    EventTooLargeError,
+    FlushTimeoutError,
+    PenstockError,
+    PublisherClosedError,
+    UndeliveredError,
+)
+from penstock.client.publisher import PendingReceipt, Publisher
+from penstock.client.receipt import Receipt, Status
+from penstock.client.settings import PublisherSettings
+from penstock.client.stats import Stats
+
+__all__ = [
+    "AsyncPendingReceipt",
+    "AsyncPublisher",
+    "BatchRejectedError",
+    "BufferFullError",
+    "DeliveryTimeoutError",
+    "DeviceClocks",
+    "EventDroppedError",
+    "EventTooLargeError",
+    "FlushTimeoutError",
+    "PendingReceipt",
+    "PenstockError",
+    "Plaintext",
+    "Publisher",
+    "PublisherClosedError",
+    "PublisherSettings",
+    "Reading",
+    "Receipt",
+    "Stats",
+    "Status",
+    "SystemClocks",
+    "Tls",
+    "UndeliveredError",
+]

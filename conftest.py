@@ -1,0 +1,1 @@
+pytest_plugins = ["penstock.embedded.pytest_plugin"]

@@ -1,0 +1,83 @@
+"""Loads the map of topics.
+
+In:  topics.yaml, by default the one that is shipped with this package.
+Out: a `TopicMap`, or `InvalidDocumentError` with every fault and its line.
+Topics keep their names of the file throughout; a prefix only changes what they are called in Kafka.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Self
+
+from penstock.document import FormatVersion, MisfitError, Section, read, read_file
+from penstock.topics import graph, laws
+from penstock.topics.schema import Cycle, Sentence, StepName, Topic, TopicName, is_prefix
+from pydantic import Field, model_validator
+
+
+class TopicsDocument(Section):
+    """topics.yaml as a whole."""
+
+    version: FormatVersion = Field(description="The version of this format, 1")
+    steps: dict[StepName, Sentence] = Field(max_length=256, description="The steps of the flow")
+    topics: dict[TopicName, Topic] = Field(max_length=1000, description="The topics")
+    cycles: tuple[Cycle, ...] = Field((), max_length=64, description="The cycles that are meant")
+
+    @model_validator(mode="after")
+    def _lawful(self) -> Self:
+        misfits = tuple(laws.misfits(self.topics, self.cycles))
+        if misfits:
+            raise MisfitError(*misfits)
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMap:
+    """Every topic of a pipeline, by its name in topics.yaml."""
+
+    topics: Mapping[str, Topic]
+    steps: Mapping[str, str]
+    cycles: tuple[Cycle, ...] = ()
+    prefix: str = ""
+
+    def __getitem__(self, name: str) -> Topic:
+        return self.topics[name]
+
+    def kafka_name(self, name: str) -> str:
+        """Say what a topic is called in Kafka; KeyError if the map has no such topic."""
+        if name not in self.topics:
+            raise KeyError(f"no topic {name} on the map; it has {', '.join(self.topics)}")
+        return self.prefix + name
+
+    def prefixed(self, prefix: str) -> "TopicMap":
+        """Make the same map for topics whose names begin with `prefix`: several pipelines share one Kafka."""
+        if not is_prefix(prefix):
+            raise ValueError(f"'{prefix}' cannot begin a topic's name: letters, digits, '.', '_', '-', up to 100")
+        return replace(self, prefix=prefix + self.prefix)
+
+    def edges(self) -> list[tuple[str, str]]:
+        """List the arrows of the flow: producer → topic and topic → consumer."""
+        return graph.arrows(self.topics)
+
+    def undocumented_cycles(self) -> list[tuple[str, ...]]:
+        """Find ways round that the map does not document. A map that was loaded has none."""
+        return laws.undocumented_cycles(self.topics, self.cycles)
+
+
+def load(path: Path | None = None) -> TopicMap:
+    """Load a map; without a path the one that is shipped."""
+    if path is not None:
+        return _map(read_file(path, TopicsDocument))
+    shipped = resources.files("penstock.topics").joinpath("topics.yaml")
+    return loads(shipped.read_text(encoding="utf-8"), "topics.yaml")
+
+
+def loads(text: str, source: str) -> TopicMap:
+    """Load a map from text; `source` names it in faults."""
+    return _map(read(text, source, TopicsDocument))
+
+
+def _map(document: TopicsDocument) -> TopicMap:
+    return TopicMap(document.topics, document.steps, document.cycles)

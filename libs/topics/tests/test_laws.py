@@ -1,0 +1,50 @@
+import pytest
+from penstock.document import InvalidDocumentError
+from penstock.topics import loads
+
+LOOP = "    consumers: []\n"
+CYCLE = """\
+cycles:
+  - path: [maker, things.made.v1, taker, things.odd.v1]
+    reason: It ends.
+"""
+
+
+def faults(text: str) -> list[str]:
+    with pytest.raises(InvalidDocumentError) as caught:
+        loads(text, "m")
+    return [str(fault) for fault in caught.value.faults]
+
+
+def test_an_undocumented_cycle_is_a_fault(small: str) -> None:
+    [fault] = faults(small.replace(LOOP, "    consumers: [maker]\n"))
+    way = "maker → things.made.v1 → taker → things.odd.v1 → maker"
+    assert f"cycles: the cycle {way} is not documented; list it with the reason why it ends" in fault
+
+
+def test_a_documented_cycle_is_none_wherever_it_starts(small: str) -> None:
+    text = small.replace(LOOP, "    consumers: [maker]\n")
+    turned = CYCLE.replace("maker, things.made.v1, taker, things.odd.v1", "taker, things.odd.v1, maker, things.made.v1")
+    assert loads(text + CYCLE, "m").undocumented_cycles() == []
+    assert loads(text + turned, "m").undocumented_cycles() == []
+
+
+def test_a_cycle_that_is_documented_but_does_not_exist_is_a_fault(small: str) -> None:
+    assert faults(small + CYCLE) == [
+        "29:11: cycles[0].path: things.odd.v1 does not flow into maker; list the steps and topics of a cycle in order"
+    ]
+
+
+def test_topics_partitioned_by_the_same_column_have_equally_many_partitions(small: str) -> None:
+    text = small.replace("    partitions:", "    partitioned_by: author\n    partitions:")
+    assert faults(text) == [
+        "23:17: topics.things.odd.v1.partitions: is 1, but things.made.v1 is partitioned by author too;"
+        " should be 4, as there"
+    ]
+
+
+def test_whoever_sets_records_aside_writes_the_dead_letters(small: str) -> None:
+    assert faults(small.replace("producers: [taker]", "producers: [maker]")) == [
+        "16:19: topics.things.made.v1.dead_letters: taker reads things.made.v1 but is not a producer of"
+        " things.odd.v1; add taker to the producers there, or say none"
+    ]

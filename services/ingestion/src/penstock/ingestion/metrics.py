@@ -1,0 +1,96 @@
+"""Every metric that ingestion exports.
+
+Labels are bounded: types are those of pipeline.yaml (and "unknown"), the rest are names in our code. The gRPC ones
+have the names of go-grpc-middleware, so that existing dashboards work. Workers write to files that the parent adds up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+GRPC_LABELS = ("grpc_type", "grpc_service", "grpc_method")
+SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+CLOCK_SECONDS = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 60, 600, 3_600, 86_400, 31_536_000)
+BATCH_EVENTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
+BATCH_BYTES = tuple(256 * 4**power for power in range(8))
+
+
+class Metrics:
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def counter(name: str, text: str, labels: Sequence[str] = ()) -> Counter:
+            return Counter(name, text, labels, registry=registry)
+
+        def histogram(name: str, text: str, buckets: Sequence[float], labels: Sequence[str] = ()) -> Histogram:
+            return Histogram(name, text, labels, buckets=buckets, registry=registry)
+
+        def gauge(name: str, text: str) -> Gauge:
+            return Gauge(name, text, registry=registry, multiprocess_mode="livesum")
+
+        self.rpcs_started = counter("grpc_server_started", "RPCs that began.", GRPC_LABELS)
+        self.rpcs_handled = counter(
+            "grpc_server_handled",
+            "RPCs that ended, by status. UNAVAILABLE: Kafka does not confirm. RESOURCE_EXHAUSTED: we are full.",
+            (*GRPC_LABELS, "grpc_code"),
+        )
+        self.rpc_seconds = histogram(
+            "grpc_server_handling_seconds",
+            "Time from request to answer, waiting for Kafka included.",
+            SECONDS,
+            GRPC_LABELS,
+        )
+        self.messages_received = counter("grpc_server_msg_received", "Messages received on streams.", GRPC_LABELS)
+        self.messages_sent = counter("grpc_server_msg_sent", "Messages sent on streams.", GRPC_LABELS)
+
+        self.events = counter(
+            "penstock_ingestion_events",
+            "Events by type and outcome: accepted, duplicate, or the reason of refusal. "
+            "A rise of refusals after a client's release: it sends what pipeline.yaml does not allow.",
+            ("type", "outcome"),
+        )
+        self.batch_events = histogram("penstock_ingestion_batch_events", "Events per request.", BATCH_EVENTS)
+        self.batch_bytes = histogram("penstock_ingestion_batch_bytes", "Bytes per request.", BATCH_BYTES)
+        self.produce_seconds = histogram(
+            "penstock_ingestion_produce_seconds",
+            "Time until Kafka confirmed a record. A rise: look at the brokers.",
+            SECONDS,
+        )
+        self.produce_failures = counter(
+            "penstock_ingestion_produce_failures",
+            "Records that Kafka did not take, by librdkafka's error.",
+            ("error",),
+        )
+        self.inflight_bytes = gauge(
+            "penstock_ingestion_inflight_bytes",
+            "Bytes accepted and not yet confirmed. At its limit, requests are refused.",
+        )
+        self.inflight_bytes_max = gauge("penstock_ingestion_inflight_bytes_max", "The limit of inflight_bytes.")
+        self.queue_messages = gauge(
+            "penstock_ingestion_producer_queue_messages",
+            "Records in librdkafka's queue. Growing: Kafka is slower than we.",
+        )
+        self.requests_refused = counter(
+            "penstock_ingestion_requests_refused",
+            "Whole requests refused: malformed, full (limit of bytes in flight), log (Kafka did not confirm).",
+            ("reason",),
+        )
+        self.clock_events = counter(
+            "penstock_ingestion_clock_events", "Accepted events by how their time was found.", ("method",)
+        )
+        self.error_bound_seconds = histogram(
+            "penstock_ingestion_clock_error_bound_seconds",
+            "Bound on the error of a batch's corrected times, where there is one.",
+            CLOCK_SECONDS,
+        )
+        self.correction_seconds = histogram(
+            "penstock_ingestion_clock_correction_seconds",
+            "How far a batch's wall clock was off, either way: what the correction took away.",
+            CLOCK_SECONDS,
+        )
+        self.clock_sets = counter("penstock_ingestion_clock_sets", "Device clocks that were found to have been set.")
+        self.tokens_refused = counter(
+            "penstock_ingestion_tokens_refused",
+            "Clock tokens ignored, by reason. FORGED or UNKNOWN_KEY on many devices: pods disagree about the keys.",
+            ("reason",),
+        )
