@@ -15,8 +15,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 )
 from penstock.embedded.broker import Kafka
 from penstock.topics import TopicMap, load
-from penstock.topics.errors import TopicsDifferError, TopicsRefusedError
-from penstock.topics.kafka import Ensured, describe, ensure
+from penstock.topics.errors import TopicsDifferError, TopicsMissingError, TopicsRefusedError
+from penstock.topics.kafka import Ensured, describe, ensure, verify
 
 RAW, POSTS, PROFILES = "events.raw.v1", "tables.posts.v1", "tables.profiles.v1"
 
@@ -152,3 +152,13 @@ def test_live_topics_are_described_in_the_order_of_the_map(
     assert (raw.kafka_name, raw.records, len(raw.partitions)) == (name, 2, 8)
     assert [(place.first, place.end) for place in raw.partitions[:4]] == [(0, 0), (2, 3), (0, 1), (0, 0)]
     assert not any(live.exists for live in described[1:])
+
+
+def test_verify_tells_missing_from_different_and_creates_nothing(client: dict[str, str], topic_map: TopicMap) -> None:
+    with pytest.raises(TopicsMissingError, match=topic_map.kafka_name(RAW)):
+        verify(client, topic_map, names=[RAW])
+    assert not describe(client, topic_map, names=[RAW])[0].exists
+    ensure(client, topic_map, names=[RAW])
+    verify(client, topic_map, names=[RAW])
+    with pytest.raises(TopicsDifferError, match="partitions should be 3, is 8"):
+        verify(client, changed(topic_map, {RAW: {"partitions": 3}}), names=[RAW])

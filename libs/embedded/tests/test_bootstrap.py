@@ -150,9 +150,7 @@ def test_no_python(machine: Machine) -> None:
 
 
 def test_a_python_without_venv_is_told_what_to_install(machine: Machine) -> None:
-    machine.put(
-        "python3", '#!/bin/sh\ncase "$2" in *ensurepip) exit 1 ;; *print*) echo python3.11-venv ;; esac\n'
-    )
+    machine.put("python3", '#!/bin/sh\ncase "$2" in *ensurepip) exit 1 ;; *print*) echo python3.11-venv ;; esac\n')
     (machine.root / ".tools" / "uv.version").unlink()
     result = machine.run()
     assert result.returncode != 0

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka import Consumer, KafkaError, Message, Producer
 from confluent_kafka.cimpl import NewTopic
-
 from penstock.embedded.broker import Kafka
 from penstock.embedded.pytest_plugin import OwnKafka
 from penstock.embedded.readiness import quiet_admin
@@ -20,9 +19,14 @@ def create(bootstrap: str, topic: str) -> None:
 def produce(bootstrap: str, topic: str, values: Iterable[bytes]) -> list[bytes]:
     """The values that the broker acknowledged."""
     acknowledged: list[bytes] = []
+
+    def note(error: KafkaError | None, record: "Message[bytes, bytes]") -> None:
+        if error is None:
+            acknowledged.append(record.value() or b"")
+
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": True})
     for value in values:
-        producer.produce(topic, value, on_delivery=lambda error, record: error or acknowledged.append(record.value()))
+        producer.produce(topic, value, on_delivery=note)
     assert producer.flush(TIMEOUT_S) == 0
     return acknowledged
 
@@ -33,7 +37,7 @@ def consume(bootstrap: str, topic: str, count: int) -> list[bytes]:
     try:
         records = consumer.consume(count, TIMEOUT_S)
         consumer.commit(asynchronous=False)
-        return [record.value() for record in records]
+        return [record.value() or b"" for record in records]
     finally:
         consumer.close()
 
@@ -47,19 +51,25 @@ def test_what_is_produced_is_consumed(kafka: Kafka, topic_prefix: str) -> None:
 
 
 def test_a_topic_nobody_created_is_an_error(kafka: Kafka, topic_prefix: str) -> None:
-    failed: list[KafkaError] = []
+    codes: list[int | None] = []
+
+    def note(error: KafkaError | None, _: "Message[bytes, bytes]") -> None:
+        codes.append(None if error is None else error.code())
+
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "topic.metadata.propagation.max.ms": 1})
-    producer.produce(f"{topic_prefix}misspelt", b"", on_delivery=lambda error, _: failed.append(error))
+    producer.produce(f"{topic_prefix}misspelt", b"", on_delivery=note)
     producer.flush(TIMEOUT_S)
-    assert [error.code() for error in failed] == [KafkaError.UNKNOWN_TOPIC_OR_PART]
+    assert codes == [KafkaError.UNKNOWN_TOPIC_OR_PART]
 
 
 def test_acknowledged_records_survive_kill_9(own_kafka: OwnKafka) -> None:
     create(own_kafka.bootstrap, "events")
     acknowledged: list[bytes] = []
+    pid = own_kafka.supervisor.pid(own_kafka.name)
     for life in range(2):
         acknowledged += produce(own_kafka.bootstrap, "events", [b"%d-%d" % (life, n) for n in range(500)])
         own_kafka.kill()
         own_kafka.restart()
+    assert own_kafka.supervisor.pid(own_kafka.name) != pid
     assert len(acknowledged) == 1000
     assert consume(own_kafka.bootstrap, "events", 1000) == acknowledged

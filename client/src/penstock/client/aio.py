@@ -18,7 +18,7 @@ from penstock.client.aio_sender import AioSender
 from penstock.client.aio_transport import aio_transport_of, open_aio_channel
 from penstock.client.batch import Batch
 from penstock.client.channel import Security, TransportName
-from penstock.client.clocks import DeviceClocks, Reading, SystemClocks, read, reading_of
+from penstock.client.clocks import DeviceClocks, Reading, SystemClocks, reading_of
 from penstock.client.encoding import Extras, event_of
 from penstock.client.errors import (
     BufferFullError,
@@ -88,8 +88,11 @@ class AsyncPublisher:
     ) -> AsyncPendingReceipt:
         """Takes an event in; waits only if the buffer is full and the settings say so. Await the result for
         the receipt."""
-        reading = read(self._clocks) if occurred is None else reading_of(occurred)
-        event = event_of(event_type, attributes, data, reading, extras)
+        if occurred is None:
+            wall_us, steady_us = self._clocks.wall_us(), self._clocks.steady_us()
+        else:
+            wall_us, steady_us = reading_of(occurred)
+        event = event_of(event_type, attributes, data, wall_us, steady_us, extras)
         sender, buffer = self._sender, self._outbox.buffer
         if self._closed or sender.stopped is not None:
             raise sender.stopped or PublisherClosedError("the publisher is closed")
@@ -102,9 +105,14 @@ class AsyncPublisher:
         if self._settings.when_full == "drop":
             return self._outbox.drop()
         sender = self._sender
-        found = sender.wait_for(lambda: sender.stopped or self._outbox.buffer.add(event, now_us()))
+
+        def find() -> PublisherClosedError | Batch | None:
+            return sender.stopped or self._outbox.buffer.add(event, now_us())
+
         try:
-            batch = await asyncio.wait_for(found, self._settings.block_timeout_s)
+            batch: PublisherClosedError | Batch = await asyncio.wait_for(
+                sender.wait_for(find), self._settings.block_timeout_s
+            )
         except TimeoutError as error:
             raise BufferFullError.after(self._settings) from error
         if isinstance(batch, PublisherClosedError):

@@ -58,7 +58,7 @@ class AioSender:
 
     async def _run(self) -> None:
         try:
-            while True:
+            while self.stopped is None:
                 await self._step()
         except Exception as bug:
             self._abandon(PublisherClosedError(f"the sender failed: {bug!r}; this is a bug of penstock"))
@@ -77,11 +77,15 @@ class AioSender:
             await self._wait(step, now)
 
     async def _wait(self, step: Wait, now: int) -> None:
-        timeout_s = None if step.until_us is None else max(step.until_us - now, 0) / 1e6
+        if step.until_us is None:
+            await self.work.wait()
+            return
+        delay_s = max(step.until_us - now, 0) / 1e6
+        timer = asyncio.get_running_loop().call_later(delay_s, self.work.set)
         try:
-            await asyncio.wait_for(self.work.wait(), timeout_s)
-        except TimeoutError:
-            return  # the moment that was waited for
+            await self.work.wait()
+        finally:
+            timer.cancel()
 
     # Reports of the transport
 

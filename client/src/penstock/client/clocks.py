@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from time import clock_gettime_ns, time_ns
 from typing import NamedTuple, Protocol
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -41,10 +42,10 @@ class SystemClocks:
     """The clocks of this machine."""
 
     def wall_us(self) -> int:
-        return time.time_ns() // 1000
+        return time_ns() // 1000
 
     def steady_us(self) -> int | None:
-        return None if _STEADY_CLOCK is None else time.clock_gettime_ns(_STEADY_CLOCK) // 1000
+        return None if _STEADY_CLOCK is None else clock_gettime_ns(_STEADY_CLOCK) // 1000
 
 
 def read(clocks: DeviceClocks) -> Reading:

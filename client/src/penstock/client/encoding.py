@@ -35,7 +35,8 @@ def event_of(
     event_type: str,
     attributes: Mapping[str, str] | None,
     data: bytes,
-    occurred: Reading,
+    wall_us: int,
+    steady_us: int | None,
     extras: Extras,
 ) -> Event:
     """An event without its number; `extras` are its other string fields."""
@@ -43,7 +44,7 @@ def event_of(
     try:
         event.type = event_type
         moment = event.occurred
-        moment.wall_us, steady_us = occurred
+        moment.wall_us = wall_us
         if steady_us is not None:
             moment.steady_us = steady_us
         if attributes:
@@ -53,20 +54,23 @@ def event_of(
         if data:
             event.data = data
         if extras:
+            if not extras.keys() <= Extras.__annotations__.keys():
+                raise TypeError("unexpected argument")
             event.MergeFrom(Event(**extras))
     except (TypeError, ValueError) as error:
-        raise type(error)(_fault(event_type, attributes, occurred) or str(error)) from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(_fault(event_type, attributes, extras) or f"{event_type}: {error}") from error
     return event
 
 
-def _fault(event_type: object, attributes: Mapping[str, str] | None, occurred: Reading) -> str | None:
+def _fault(event_type: object, attributes: Mapping[str, str] | None, extras: Extras) -> str | None:
     if not isinstance(event_type, str):
         return f"the type of an event must be a string, not {event_type!r}"
     for name, value in (attributes or {}).items():
         if not isinstance(name, str) or not isinstance(value, str):
             return f"attribute {name!r} of {event_type} must be a string, not {value!r}"
-    if not all(part is None or isinstance(part, int) for part in occurred):
-        return f"occurred of {event_type} must be whole microseconds, not {occurred!r}"
+    if unknown := extras.keys() - Extras.__annotations__.keys():
+        return f"publish() got an unexpected argument: {', '.join(sorted(unknown))}"
     return None
 
 

@@ -18,7 +18,7 @@ from typing import Self, Unpack
 
 from penstock.client.batch import Batch
 from penstock.client.channel import Security, TransportName, open_channel
-from penstock.client.clocks import DeviceClocks, Reading, SystemClocks, read, reading_of
+from penstock.client.clocks import DeviceClocks, Reading, SystemClocks, reading_of
 from penstock.client.encoding import Extras, event_of
 from penstock.client.errors import (
     BufferFullError,
@@ -112,8 +112,11 @@ class Publisher:
         `occurred` is now unless given: a Reading of both clocks, or a datetime for the wall clock only.
         Further: `id`, `content_type`, `traceparent`, `tracestate`.
         """
-        reading = read(self._clocks) if occurred is None else reading_of(occurred)
-        event = event_of(event_type, attributes, data, reading, extras)
+        if occurred is None:
+            wall_us, steady_us = self._clocks.wall_us(), self._clocks.steady_us()
+        else:
+            wall_us, steady_us = reading_of(occurred)
+        event = event_of(event_type, attributes, data, wall_us, steady_us, extras)
         return self._take(event)
 
     def _take(self, event: Event) -> PendingReceipt:

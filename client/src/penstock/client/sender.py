@@ -139,7 +139,7 @@ class Sender:
 
 def call_back(batch: Batch, on_refused: Callable[[Receipt], object]) -> None:
     """Tells who wants to know that a batch is settled. A callback that raises is logged, and sending goes on."""
-    calls = [partial(on_refused, receipt) for receipt in refused_receipts(batch)]
+    calls: list[Callable[[], object]] = [partial(on_refused, receipt) for receipt in refused_receipts(batch)]
     for call in [*calls, *batch.callbacks]:
         try:
             call()

@@ -8,7 +8,6 @@ from concurrent.futures import Future
 
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.cimpl import NewTopic
-
 from penstock.embedded.readiness import quiet_admin
 
 TOPIC = "warmup"

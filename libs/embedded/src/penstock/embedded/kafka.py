@@ -36,10 +36,11 @@ def start_kafka(
     jars = ensure("kafka", java, progress=supervisor.progress)
     jvm = Jvm(java, tuple(jars)).tuned(heap_mb, for_load=for_load)
     warmup = prepare(jvm, supervisor.progress)
-    fast = jvm.with_flags(*warmup.flags)
+    report = supervisor.state / name / "archive.log"
+    fast = jvm.with_flags(*warmup.flags(report))
     child, kafka = describe(supervisor.state, name, fast, warmup.checkpoint, settings or {})
     supervisor.start(child)
-    if warmup.was_refused(supervisor.log(name)):
+    if warmup.was_refused(report):
         supervisor.progress("Java did not accept the class-data archive; the next start makes a new one")
         warmup.discard()
     return kafka

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from penstock.embedded.broker import Kafka
 from penstock.embedded.kafka import start_kafka
 from penstock.embedded.shared import BrokerHost, ask_host

@@ -12,7 +12,6 @@ import struct
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
-
 from penstock.embedded.child import Probe
 from penstock.embedded.ports import HOST
 

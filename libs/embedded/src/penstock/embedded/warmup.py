@@ -24,6 +24,7 @@ from penstock.embedded.supervisor import Supervisor
 
 FORMAT_TIMEOUT_S = 120.0
 ARCHIVED_WITHIN_S = 120.0
+REFUSALS = ("Unable to map", "Unable to use", "mismatch", "not found")  # in the words of the JVM
 
 
 @dataclass(frozen=True)
@@ -35,39 +36,42 @@ class Warmup:
         return self.folder / "kafka.jsa"
 
     @property
-    def flags(self) -> tuple[str, ...]:
-        return (f"-XX:SharedArchiveFile={self.archive}",)
-
-    @property
     def checkpoint(self) -> Path:
         return self.folder / CHECKPOINT
 
+    def flags(self, report: Path) -> tuple[str, ...]:
+        """For the JVM: use the archive, and tell into the report what became of it."""
+        return (f"-XX:SharedArchiveFile={self.archive}", f"-Xlog:cds=info:file={report}")
+
     def is_whole(self) -> bool:
-        """Compares the archive's size with the one noted when it was made: the JVM does not."""
         try:
-            return self._size().read_text() == str(self.archive.stat().st_size) and self.checkpoint.is_file()
+            return self._seal.read_text() == self._state() and self.checkpoint.is_file()
         except FileNotFoundError:
             return False
 
     def seal(self) -> None:
-        self._size().write_text(str(self.archive.stat().st_size))
+        """Notes the archive as it is now: the JVM would go on, slowly and silently, with a damaged one."""
+        self._seal.write_text(self._state())
 
     def discard(self) -> None:
-        self._size().unlink(missing_ok=True)
+        self._seal.unlink(missing_ok=True)
 
-    def was_refused(self, log: Path) -> bool:
-        """The JVM goes on without an archive that does not fit, and says so in its first lines."""
-        with log.open(errors="replace") as lines:
-            return any("[cds" in line for _, line in zip(range(20), lines, strict=False))
+    def was_refused(self, report: Path) -> bool:
+        return any(word in report.read_text(errors="replace") for word in REFUSALS)
 
-    def _size(self) -> Path:
-        return self.folder / "kafka.jsa.size"
+    @property
+    def _seal(self) -> Path:
+        return self.folder / "seal"
+
+    def _state(self) -> str:
+        stat = self.archive.stat()
+        return f"{stat.st_size} {stat.st_mtime_ns}"
 
 
 def prepare(jvm: Jvm, progress: Progress, cache: Path | None = None) -> Warmup:
     """The warm-up for this Java and these jars, made now if there is none."""
     shelf = (cache or cache_folder()) / "warmup"
-    warmup = Warmup(shelf / _key(jvm))
+    warmup = Warmup(shelf / key_of(jvm))
     if not warmup.is_whole():
         with only_one(shelf / "lock", progress):
             if not warmup.is_whole():
@@ -76,7 +80,7 @@ def prepare(jvm: Jvm, progress: Progress, cache: Path | None = None) -> Warmup:
     return warmup
 
 
-def _key(jvm: Jvm) -> str:
+def key_of(jvm: Jvm) -> str:
     """The JVM compares paths, sizes and times of the jars with those that the archive was made of."""
     stats = ((path, path.stat()) for path in jvm.jars)
     lines = [f"{path} {stat.st_size} {stat.st_mtime_ns}" for path, stat in stats]

@@ -3,6 +3,7 @@
 TopicsError
 ├── KafkaUnreachableError   nothing answered in time: start Kafka, check the address, try again
 ├── TopicsRefusedError      Kafka answered no: permissions, policies, too few brokers
+├── TopicsMissingError      they are not there yet: whoever creates them has not run, or ran elsewhere
 └── TopicsDifferError       Kafka has topics that are not as on the map: a person decides which is right
 """
 
@@ -32,6 +33,14 @@ class TopicsRefusedError(TopicsError):
         self.refusals = tuple(refusals)
         lines = (f"  {topic}: {reason}" for topic, reason in self.refusals)
         super().__init__("\n".join((f"Kafka refused to {request}:", *lines)))
+
+
+class TopicsMissingError(TopicsError):
+    """Topics of the map do not exist in Kafka."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = tuple(names)
+        super().__init__(f"Kafka has no topic {', '.join(self.names)}: create the topics of the map first")
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from penstock.topics.admin import Admin
-from penstock.topics.errors import TopicsDifferError
+from penstock.topics.errors import TopicsDifferError, TopicsMissingError
 from penstock.topics.shape import Shape, differences, shape
 from penstock.topics.topic_map import TopicMap
 
@@ -76,6 +76,26 @@ def ensure(
         created=tuple(name for name in wanted if name in created),
         verified=tuple(name for name in wanted if name not in created),
     )
+
+
+def verify(
+    client_config: Mapping[str, str],
+    topic_map: TopicMap,
+    *,
+    names: Iterable[str] | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> None:
+    """Raise unless the topics are there and as on the map: for services, which leave creating to others.
+
+    How many replicas there are is for whoever created the topics to decide.
+    """
+    kafka_names = _kafka_names(topic_map, names)
+    admin = Admin(client_config, timeout_s)
+    wanted = {name: shape(topic_map[own], replication_factor=1) for name, own in kafka_names.items()}
+    missing = sorted(wanted.keys() - admin.replicas(wanted).keys())
+    if missing:
+        raise TopicsMissingError(missing)
+    _verify(admin, wanted)
 
 
 def describe(

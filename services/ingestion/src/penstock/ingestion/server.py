@@ -27,8 +27,8 @@ from penstock.ingestion.servicer import SERVICE, IngestServicer
 from penstock.ingestion.stream import Window
 from penstock.ingestion.tokens import TokenSealer
 from penstock.topics import TopicMap
-from penstock.topics.errors import KafkaUnreachableError
-from penstock.topics.kafka import ensure
+from penstock.topics.errors import KafkaUnreachableError, TopicsError, TopicsMissingError
+from penstock.topics.kafka import ensure, verify
 
 logger = logging.getLogger(__name__)
 
@@ -79,11 +79,12 @@ def build_intake(config: Config, gate: Gate, topics: TopicMap, journal: Journal,
 
 
 async def topics_are_there(config: Config, topics: TopicMap) -> None:
-    """Waits for Kafka as long as it takes; raises if a topic is not as proto/topics.yaml says."""
+    """Waits for Kafka and for the topics as long as it takes; raises if one is not as proto/topics.yaml says."""
+    settle = ensure if config.topics == "create" else verify
     while True:
         try:
-            await asyncio.to_thread(ensure, dict(config.kafka), topics, names=[RAW, REJECTED])
-        except KafkaUnreachableError as error:
+            await asyncio.to_thread(settle, dict(config.kafka), topics, names=(RAW, REJECTED))
+        except (KafkaUnreachableError, TopicsMissingError) as error:
             logger.warning("not serving yet: %s; trying again", error)
             await asyncio.sleep(RETRY_S)
         else:
@@ -149,7 +150,11 @@ async def until_stopped(
         await asyncio.wait({stopped, ready}, return_when=asyncio.FIRST_COMPLETED)
         if stopped.done():
             return False
-        ready.result()
+        try:
+            ready.result()
+        except TopicsError as error:
+            logger.error("cannot serve: %s", error)  # noqa: TRY400 -- its text says all; a traceback would hide it
+            return True
         await set_health(state, health_pb2.HealthCheckResponse.SERVING)
         logger.info("serving")
         await asyncio.wait({stopped, broken}, return_when=asyncio.FIRST_COMPLETED)

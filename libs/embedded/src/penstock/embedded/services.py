@@ -1,0 +1,66 @@
+"""Our own services as children: started by their command line, ready when their gRPC health says SERVING.
+
+In:  a supervisor and the address of a Kafka. Out: where the service answers.
+The ports are free ones and stay the same over restarts.
+"""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from penstock.embedded.child import Child, Probe
+from penstock.embedded.ports import free_ports
+from penstock.embedded.supervisor import Supervisor
+
+ASK_TIMEOUT_S = 1.0
+
+
+@dataclass(frozen=True)
+class Service:
+    """`address` is gRPC's, `metrics` a URL; both on loopback."""
+
+    name: str
+    address: str
+    metrics: str
+
+
+def start_ingestion(
+    supervisor: Supervisor,
+    bootstrap: str,
+    *,
+    name: str = "ingestion",
+    workers: int = 1,
+    environment: Mapping[str, str] | None = None,
+) -> Service:
+    """Starts ingestion and returns when it serves. It creates its topics; `environment` wins over ours."""
+    port, metrics_port = free_ports(2)
+    address, metrics = f"127.0.0.1:{port}", f"127.0.0.1:{metrics_port}"
+    settings = {
+        "PENSTOCK_BOOTSTRAP": bootstrap,
+        "PENSTOCK_INGESTION_LISTEN": address,
+        "PENSTOCK_INGESTION_METRICS_LISTEN": metrics,
+        "PENSTOCK_INGESTION_TOPICS": "create",
+        "PENSTOCK_INGESTION_WORKERS": str(workers),
+        "PENSTOCK_INGESTION_DRAIN_WAIT_S": "0",  # nobody balances load here
+        **(environment or {}),
+    }
+    command = (sys.executable, "-m", "penstock.ingestion")
+    supervisor.start(Child(name, command, ready=serving(address), environment=settings, stop_grace_s=30))
+    return Service(name, address, f"http://{metrics}/metrics")
+
+
+def serving(address: str) -> Probe:
+    """Asks gRPC health."""
+
+    def probe() -> str | None:
+        with grpc.insecure_channel(address) as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            try:
+                answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=ASK_TIMEOUT_S)
+            except grpc.RpcError as error:
+                return f"gRPC on {address} answers {error.code().name}"
+        return None if answer.status == health_pb2.HealthCheckResponse.SERVING else "health says NOT_SERVING"
+
+    return probe
