@@ -15,6 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 )
 from penstock.embedded.broker import Kafka
 from penstock.topics import TopicMap, load
+from penstock.topics.content import content
 from penstock.topics.errors import TopicsDifferError, TopicsMissingError, TopicsRefusedError
 from penstock.topics.kafka import Ensured, describe, ensure, verify
 
@@ -162,3 +163,14 @@ def test_verify_tells_missing_from_different_and_creates_nothing(client: dict[st
     verify(client, topic_map, names=[RAW])
     with pytest.raises(TopicsDifferError, match="partitions should be 3, is 8"):
         verify(client, changed(topic_map, {RAW: {"partitions": 3}}), names=[RAW])
+
+
+def test_content_is_all_that_the_topic_held_at_the_start(client: dict[str, str], topic_map: TopicMap) -> None:
+    ensure(client, topic_map, names=[RAW])
+    name = topic_map.kafka_name(RAW)
+    assert list(content(client, name)) == []
+    for partition in (0, 3):
+        produce(client, name, [b"%d-%d" % (partition, number) for number in range(2_500)], partition)
+    values = [message.value() or b"" for message in content(client, name)]
+    assert sorted(values) == sorted(b"%d-%d" % (partition, number) for partition in (0, 3) for number in range(2_500))
+    assert [value for value in values if value.startswith(b"3-")] == [b"3-%d" % number for number in range(2_500)]

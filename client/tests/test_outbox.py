@@ -403,7 +403,7 @@ def respond(rig: Rig, action: str, which: int) -> None:
         rig.fail(which, taken=action == "lose reply")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(actions=ACTIONS, window=st.sampled_from([None, Window(1, 300), Window(3, 900), Window(4, 10_000)]))
 def test_any_interleaving_settles_every_event_once(actions: list[tuple[str, int]], window: Window | None) -> None:
     rig = Rig().opened()

@@ -129,6 +129,14 @@ def test_a_child_that_does_not_stop_is_killed(tmp_path: Path, python_child: Make
     assert said == ["stubborn did not stop in time and was killed"]
 
 
+def test_a_paused_child_is_stopped_without_being_killed(tmp_path: Path, python_child: MakeChild) -> None:
+    said: list[str] = []
+    with Supervisor(tmp_path / "state", said.append) as supervisor:
+        supervisor.start(python_child("paused", FOREVER, stop_grace_s=60))
+        os.kill(supervisor.pid("paused"), signal.SIGSTOP)
+    assert said == []
+
+
 def test_a_second_request_to_stop_does_not_wait_for_the_grace(tmp_path: Path, python_child: MakeChild) -> None:
     sign = tmp_path / "sign"
     supervisor = Supervisor(tmp_path / "state")
@@ -161,6 +169,12 @@ def test_what_a_dead_child_started_dies_with_it(
     _await_release(lock)
     with pytest.raises(ChildDiedError):
         supervisor.wait(timeout_s=60)
+
+
+def test_stopping_twice_is_harmless(supervisor: Supervisor, python_child: MakeChild) -> None:
+    supervisor.start(python_child("steady", FOREVER))
+    supervisor.stop()
+    supervisor.stop()
 
 
 def test_a_state_folder_has_one_supervisor(supervisor: Supervisor) -> None:

@@ -8,7 +8,7 @@ import pytest
 from penstock.embedded.jarlock import read_set
 from penstock.embedded.java import Java, find_java
 from penstock.embedded.jvm import Jvm
-from penstock.embedded.warmup import Warmup, key_of
+from penstock.embedded.warmup import Warmup, key_of, make_room
 
 
 @pytest.fixture
@@ -64,6 +64,14 @@ def test_another_java_or_jar_needs_another_one(tmp_path: Path) -> None:
     keys.add(key_of(jvm))
     assert len(keys) == 3
     assert key_of(jvm) == key_of(jvm.tuned(512, for_load=True))
+
+
+def test_old_ones_and_half_made_ones_make_room(tmp_path: Path) -> None:
+    for age, name in enumerate(("newest", "newer", "older", "oldest", ".making-x")):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (1000 - age, 1000 - age))
+    make_room(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["newer", "newest"]
 
 
 def test_the_jar_set_has_a_logging_binding() -> None:

@@ -19,7 +19,7 @@ from penstock.embedded.broker import Kafka
 from penstock.embedded.pytest_plugin import OwnKafka
 from penstock.events.v1.event_pb2 import Event
 from penstock.events.v1.raw_batch_pb2 import RawBatchView, RefusalReason, RejectedBatch
-from penstock.ingest.v1.ingest_pb2 import PublishRequest, PublishStreamRequest
+from penstock.ingest.v1.ingest_pb2 import PublishRequest, PublishStreamRequest, PublishStreamResponse
 from penstock.topics import load
 from penstock.topics.kafka import ensure
 from running_ingestion import Running, batch, is_serving, post, running, stub
@@ -90,8 +90,9 @@ async def test_an_empty_batch_brings_a_token_and_writes_nothing(server: Running)
 
 async def test_malformed_bytes_are_the_clients_fault(server: Running) -> None:
     async with server.channel() as channel:
+        publish = channel.unary_unary(PUBLISH, bytes, bytes)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await channel.unary_unary(PUBLISH)(b"\xff\xff\xff")
+            await publish(b"\xff\xff\xff")
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert "not a penstock.ingest.v1.PublishRequest: byte 0" in (caught.value.details() or "")
     labels = {"grpc_type": "unary", "grpc_service": "penstock.ingest.v1.IngestService", "grpc_method": "Publish"}
@@ -141,8 +142,11 @@ async def test_a_stop_ends_streams_after_what_is_under_way(server: Running) -> N
     async with server.channel() as channel:
         call = stub(channel).PublishStream()
         await call.write(PublishStreamRequest(batch_id=1, batch=batch(1, 1)))
-        assert (await call.read()).HasField("window")
-        assert (await call.read()).answer.response.accepted == 1
+        window, answer = await call.read(), await call.read()
+        assert isinstance(window, PublishStreamResponse)
+        assert isinstance(answer, PublishStreamResponse)
+        assert window.HasField("window")
+        assert answer.answer.response.accepted == 1
         server.stop.set()
         assert await call.code() == grpc.StatusCode.UNAVAILABLE
     assert await server.exit_code == 0

@@ -16,6 +16,7 @@ states = st.builds(
     received_us=times,
     replied_us=st.just(NOW_US),
     delay_us=st.none() | times,
+    quickest_us=times,
     offset_min_us=st.none() | times,
     offset_max_us=times,
     prior=st.none() | st.builds(Prior, times, times, times),
@@ -26,7 +27,7 @@ states = st.builds(
 
 
 def a_state(domain: Domain = Domain.WALL) -> ClockState:
-    return ClockState(domain, 1, 2, NOW_US, 3, 4, 5, Prior(6, 7, 8), Floor(9, 10, 11), ran_back=True, suspect_us=12)
+    return ClockState(domain, 1, 2, NOW_US, 3, 13, 4, 5, Prior(6, 7, 8), Floor(9, 10, 11), ran_back=True, suspect_us=12)
 
 
 @pytest.fixture(scope="session")

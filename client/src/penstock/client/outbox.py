@@ -120,7 +120,7 @@ class Outbox:
         """The server took the batch."""
         if response.clock_token:
             set_echo(self._head, response.clock_token, arrived)
-        if False:  # given up meanwhile; its resend will be answered as duplicate
+        if attempt.id not in self._in_flight:  # given up meanwhile; its resend will be answered as duplicate
             return []
         fault = _unaccounted(attempt.batch, response)
         if fault is not None:

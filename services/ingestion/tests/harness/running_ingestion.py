@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import grpc
-from confluent_kafka import Consumer, TopicPartition
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from penstock.embedded.ports import free_ports
 from penstock.events.v1.event_pb2 import Event
@@ -23,6 +22,7 @@ from penstock.ingestion.server import serve
 from penstock.pipeline import load as load_pipeline
 from penstock.topics import TopicMap
 from penstock.topics import load as load_topics
+from penstock.topics.content import content
 from prometheus_client import CollectorRegistry
 
 
@@ -44,19 +44,7 @@ class Running:
     def records(self, topic: str = RAW) -> list[bytes]:
         """Everything that the topic holds, committed."""
         name = self.topics.kafka_name(topic)
-        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "tests", "enable.auto.commit": False})
-        values: list[bytes] = []
-        for partition in consumer.list_topics(name, timeout=10).topics[name].partitions:
-            first, end = consumer.get_watermark_offsets(TopicPartition(name, partition), timeout=10)
-            consumer.assign([TopicPartition(name, partition, first)])
-            while first < end:
-                message = consumer.poll(10)
-                assert message is not None, "the topic ended before its end"
-                assert message.error() is None, message.error()
-                values.append(message.value() or b"")
-                first = (message.offset() or 0) + 1
-        consumer.close()
-        return values
+        return [message.value() or b"" for message in content({"bootstrap.servers": self.bootstrap}, name)]
 
     def events(self) -> list[Event]:
         """The events in the log: those that were not refused."""

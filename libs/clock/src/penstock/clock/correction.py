@@ -110,10 +110,15 @@ class BatchClock:
             corrected = max(corrected, floor.corrected_us)
         corrected = min(corrected, received)
         bound, spans = None, False
-        if bounded and self._bounded:
+        if bounded and self._bounded and (at == device_us or self._explains(device_us)):
             low, high, spans = self._hull(device_us, at)
             bound = max(corrected - low, high - corrected)
         return Corrected(corrected, bound, self._method, self._domain, self._offset, at != device_us, spans, device_us)
+
+    def _explains(self, device_us: int) -> bool:
+        """Whether any offset that we know of puts an event that claims to be from after its sending before it."""
+        least = self._low if self._prior is None else min(self._low, self._prior.offset_min_us)
+        return device_us + least <= self._sent + self._high
 
     def _hull(self, device_us: int, at: int) -> tuple[int, int, bool]:
         """The earliest and the latest that the event can have occurred, and whether a set lies in between."""

@@ -19,6 +19,8 @@ Sets. An empty interval means that the clock was set: a new one starts, and the 
 that are older. A wall clock set backwards looks like a late request until an echo tells, so the upper edge on
 the wall clock is always this request's own; and since lateness can hide a clock set forwards, a late request
 gives up its lower edge, too, for the one that holds regardless. A steady clock is never set and keeps both.
+
+Without echoes there is no lower edge. The point is the quickest of the recent requests.
 """
 
 from penstock.clock.estimate import Estimate
@@ -49,7 +51,7 @@ def observe(
 
 def _first_contact(domain: Domain, sent_us: int, received_us: int, settings: Settings) -> Estimate:
     upper = received_us - sent_us
-    state = ClockState(domain, sent_us, received_us, received_us, None, None, upper + settings.server_skew_us)
+    state = ClockState(domain, sent_us, received_us, received_us, None, upper, None, upper + settings.server_skew_us)
     return Estimate(Method.NAIVE, domain, upper, None, None, None, False, 0, state)
 
 
@@ -57,8 +59,8 @@ class _Round:
     """One request against what was known before. Each step narrows the interval or starts a new one."""
 
     __slots__ = (
-        "aging", "delay", "domain", "echo", "hi", "late", "lo", "point", "prior", "ran_back", "received",
-        "sent", "settings", "skew", "state", "suspect", "upper", "was_set",
+        "aging", "delay", "domain", "echo", "hi", "late", "lo", "point", "prior", "quickest", "ran_back",
+        "received", "sent", "settings", "skew", "state", "suspect", "upper", "was_set",
     )  # fmt: skip
 
     def __init__(
@@ -77,6 +79,7 @@ class _Round:
         self.lo = None if state.offset_min_us is None else state.offset_min_us - aging
         self.hi = state.offset_max_us + aging
         self.delay, self.prior, self.ran_back = state.delay_us, state.prior, state.ran_back
+        self.quickest = self._relaxed(state.quickest_us)
         self.suspect: int | None = None
         self.was_set, self.late, self.point = False, 0, 0
 
@@ -146,11 +149,17 @@ class _Round:
         if self.lo is None and self.domain is Domain.WALL and self.late > self.settings.late_us:
             self._suspect()
         self.point = self._guess(min(self.hi, edge), edge)
-        self.hi = min(self.hi, edge)
+        self.hi, self.quickest = min(self.hi, edge), min(self.quickest, self.upper)
+
+    def _relaxed(self, quickest: int) -> int:
+        """Without echoes: the quickest request fades into newer ones, no faster than a clock may drift."""
+        memory = self.settings.memory_us
+        elapsed = min(memory, max(0, self.received - self.state.received_us))
+        return quickest + min(self.aging, max(0, self.upper - quickest) * elapsed // memory)
 
     def _guess(self, high: int, edge: int) -> int:
         if self.lo is None:
-            return high - self.skew - (self.delay or 0)
+            return min(self.quickest, high - self.skew) - (self.delay or 0)
         middle = self.lo + high >> 1
         return middle if high < edge else max(middle, high - self.skew - (self.delay or 0))
 
@@ -160,7 +169,8 @@ class _Round:
         if before is None or abs(self.upper - before) > self.settings.late_us + self.aging:
             self.suspect = self.upper
             return
-        self.hi = min(self.upper, before + self.aging) + self.skew
+        self.quickest = min(self.upper, before + self.aging)
+        self.hi = self.quickest + self.skew
         self.was_set, self.late = True, 0
 
     def _start_anew(self, *, settled: bool = False) -> None:
@@ -172,7 +182,7 @@ class _Round:
         if settled:
             self.prior = None
         self.was_set, self.ran_back = True, False
-        self.lo, self.hi = self._causal(), self.upper + self.skew
+        self.lo, self.hi, self.quickest = self._causal(), self.upper + self.skew, self.upper
 
     def _remember(self, low: int) -> None:
         """Keeps the interval so far for events older than this request, beside what was kept before."""
@@ -206,6 +216,6 @@ class _Round:
 
     def _next_state(self) -> ClockState:
         return ClockState(
-            self.domain, self.sent, self.received, self.received, self.delay, self.lo, self.hi,
-            self.prior, self.state.floor, self.ran_back, self.suspect,
+            self.domain, self.sent, self.received, self.received, self.delay, self.quickest,
+            self.lo, self.hi, self.prior, self.state.floor, self.ran_back, self.suspect,
         )  # fmt: skip

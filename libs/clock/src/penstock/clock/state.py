@@ -42,17 +42,22 @@ class Settings:
     late_us: int = 200_000
     # An exchange under way for longer than this, each way, is a stall and says nothing about the middle.
     delay_us_max: int = 1_000_000
+    # Without echoes, the quickest request of about this long counts.
+    memory_us: int = 720 * _MILLION
     # An old clock is remembered for this long after it was set, for events that are still to come.
     prior_kept_us: int = 30 * 86_400 * _MILLION
     # No request takes longer than this. Used only where a clock was set before anything else was known of it.
     travel_us_max: int = 120 * _MILLION
 
     def __post_init__(self) -> None:
-        faults = [name for name in self.__slots__ if getattr(self, name) < 0]
-        if faults or self.drift_ppm_max > 100_000:
+        faults = [name for name in self.__slots__ if getattr(self, name) < (name == "memory_us")]
+        if self.drift_ppm_max > 100_000:
+            faults.append("drift_ppm_max")
+        if faults:
+            found = ", ".join(f"{name}={getattr(self, name)}" for name in faults)
             raise ValueError(
-                "clock settings must not be negative, and drift_ppm_max not above 100000: "
-                + ", ".join(f"{name}={getattr(self, name)}" for name in faults or ["drift_ppm_max"])
+                f"clock settings out of range: {found}; none may be negative, memory_us not 0 and "
+                "drift_ppm_max not above 100000"
             )
 
 
@@ -92,6 +97,8 @@ class ClockState(NamedTuple):
     replied_us: int
     # Half of a good round trip. None: no whole exchange yet.
     delay_us: int | None
+    # The offset by the quickest of the recent requests, for clients that echo nothing.
+    quickest_us: int
     # The offset as of received_us. None: nothing bounds it from below.
     offset_min_us: int | None
     offset_max_us: int

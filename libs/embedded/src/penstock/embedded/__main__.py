@@ -13,13 +13,11 @@ from pathlib import Path
 
 from penstock.embedded.errors import EmbeddedError, StopRequestedError
 from penstock.embedded.jarlock import read_wanted, write_lock
-from penstock.embedded.jars import ensure, lock_set
+from penstock.embedded.jars import lock_set
 from penstock.embedded.java import find_java
-from penstock.embedded.jvm import Jvm
-from penstock.embedded.kafka import start_kafka
+from penstock.embedded.kafka import prepare_kafka, start_kafka
 from penstock.embedded.signals import stop_on_signals
 from penstock.embedded.supervisor import Supervisor
-from penstock.embedded.warmup import prepare
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,10 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "kafka":
             _run_kafka(options.state, for_load=options.for_load)
         elif options.command == "prepare":
-            _prepare()
+            prepare_kafka(_say)
         else:
             _lock()
-    except StopRequestedError:
+    except (StopRequestedError, KeyboardInterrupt):
         return 130
     except EmbeddedError as error:
         _say(f"penstock.embedded: {error}")
@@ -51,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run_kafka(state: Path | None, *, for_load: bool) -> None:
+    prepare_kafka(_say)
     with tempfile.TemporaryDirectory(prefix="penstock-") as scratch:
         supervisor = Supervisor(state or Path(scratch), _say)
         with stop_on_signals(supervisor.request_stop), supervisor:
@@ -59,11 +58,6 @@ def _run_kafka(state: Path | None, *, for_load: bool) -> None:
             sys.stdout.flush()
             _say(f"log: {supervisor.log(kafka.name)} (Ctrl-C stops)")
             supervisor.wait()
-
-
-def _prepare() -> None:
-    java = find_java()
-    prepare(Jvm(java, tuple(ensure("kafka", java, progress=_say))), _say)
 
 
 def _lock() -> None:

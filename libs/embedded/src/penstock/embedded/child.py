@@ -85,6 +85,7 @@ class Process:
         """Asks the process, not its group: how its own children end is its affair."""
         self.expected_to_end = True
         self._popen.terminate()
+        self._popen.send_signal(signal.SIGCONT)  # a test may have paused it; it could not hear us
 
     def kill(self) -> None:
         """SIGKILL for the process and all that it started, as when a machine fails."""

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from penstock.embedded.broker import Kafka
+from penstock.embedded.cache import Progress
 from penstock.embedded.kafka import start_kafka
 from penstock.embedded.shared import BrokerHost, ask_host
 from penstock.embedded.supervisor import Supervisor
@@ -78,7 +79,7 @@ def topic_prefix() -> str:
     return f"test-{uuid.uuid4().hex[:12]}-"
 
 
-def _shown_despite_capture(config: pytest.Config) -> Any:
+def _shown_despite_capture(config: pytest.Config) -> Progress:
     """Downloads take a while: say so on the terminal, not in the captured output of a test."""
 
     def show(text: str) -> None:

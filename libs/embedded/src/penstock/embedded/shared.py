@@ -8,6 +8,7 @@ Out: the address of the one broker; it is started by the first request, so a run
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
 from threading import Lock, Thread
@@ -22,8 +23,9 @@ from penstock.embedded.supervisor import Supervisor
 class BrokerHost:
     """Lives in the process that outlives all tests."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, start: Callable[[Supervisor], Kafka] = start_kafka) -> None:
         self._progress = progress
+        self._start = start
         self._starting = Lock()
         self._folder: Path | None = None
         self._supervisor: Supervisor | None = None
@@ -35,7 +37,7 @@ class BrokerHost:
             if self._kafka is None:
                 self._close_supervisor()  # of a start that failed: this one may succeed
                 self._supervisor = Supervisor(self._own_folder() / "state", self._progress)
-                self._kafka = start_kafka(self._supervisor)
+                self._kafka = self._start(self._supervisor)
             if self._supervisor is not None:
                 self._supervisor.check()
             return self._kafka
@@ -55,16 +57,20 @@ class BrokerHost:
             shutil.rmtree(self._folder)
 
     def _answer_all(self, listener: Listener) -> None:
-        while True:
-            try:
-                connection = listener.accept()
-            except OSError:
-                return  # closed
-            with connection:
+        with listener:  # closed if this thread should fail: better refused than left waiting
+            while True:
                 try:
-                    connection.send(self.kafka())
-                except EmbeddedError as error:
-                    connection.send(str(error))
+                    connection = listener.accept()
+                except OSError:
+                    return  # closed
+                with connection:
+                    connection.send(self._answer())
+
+    def _answer(self) -> Kafka | str:
+        try:
+            return self.kafka()
+        except EmbeddedError as error:
+            return str(error)
 
     def _own_folder(self) -> Path:
         if self._folder is None:

@@ -74,6 +74,12 @@ class Supervisor:
         """SIGKILL, and no complaint about the death. `restart` brings the child back."""
         self._kill(self._processes[name])
 
+    def end(self, name: str) -> int | None:
+        """Stops one child as `stop` would; its exit code. `restart` brings the child back."""
+        process = self._processes[name]
+        self._end(process)
+        return process.exit_code
+
     def pid(self, name: str) -> int:
         return self._processes[name].pid
 

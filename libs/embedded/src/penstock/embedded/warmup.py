@@ -24,7 +24,8 @@ from penstock.embedded.supervisor import Supervisor
 
 FORMAT_TIMEOUT_S = 120.0
 ARCHIVED_WITHIN_S = 120.0
-REFUSALS = ("Unable to map", "Unable to use", "mismatch", "not found")  # in the words of the JVM
+KEPT_MAX = 3  # of 50 MB each: one per Java and jar set in use
+REFUSALS = ("Unable to map shared spaces", "shared class paths mismatch")  # in the words of the JVM
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def key_of(jvm: Jvm) -> str:
 
 def _make(jvm: Jvm, warmup: Warmup) -> None:
     """Built in a folder beside and moved when complete, so that nobody sees half of it."""
-    warmup.folder.parent.mkdir(parents=True, exist_ok=True)
+    make_room(warmup.folder.parent)
     with tempfile.TemporaryDirectory(dir=warmup.folder.parent, prefix=".making-") as scratch:
         made = Warmup(Path(scratch) / "made")
         made.folder.mkdir()
@@ -98,6 +99,14 @@ def _make(jvm: Jvm, warmup: Warmup) -> None:
         made.seal()
         shutil.rmtree(warmup.folder, ignore_errors=True)
         made.folder.rename(warmup.folder)
+
+
+def make_room(shelf: Path) -> None:
+    """Only the holder of the lock makes anything: what is half made was left by one that was killed."""
+    whole = [path for path in shelf.iterdir() if path.is_dir() and not path.name.startswith(".")]
+    by_age = sorted(whole, key=lambda path: path.stat().st_mtime)
+    for old in (*shelf.glob(".making-*"), *by_age[: -KEPT_MAX + 1]):
+        shutil.rmtree(old)
 
 
 def _format(jvm: Jvm, folder: Path, checkpoint: Path) -> None:

@@ -14,9 +14,9 @@ from struct import Struct
 
 from penstock.clock import ClockState, Domain, Floor, Prior
 
-# Version, key, device, boot, flags, domain; sent, received, replied, delay, least and greatest offset;
-# prior (3), floor (3), suspect.
-_LAYOUT = Struct(">B4s8s8sBB6q3qQ2qq")
+# Version, key, device, boot, flags, domain; sent, received, replied, delay, quickest, least and greatest
+# offset; prior (3), floor (3), suspect.
+_LAYOUT = Struct(">B4s8s8sBB7q3qQ2qq")
 _MAC_BYTES = 16
 _VERSION = 1
 _KEY_BYTES_MIN = 16
@@ -104,7 +104,7 @@ def _pack(state: ClockState, key_id: bytes, device: bytes, boot: bytes) -> bytes
     floor = state.floor or Floor(0, 0, 0)
     return _LAYOUT.pack(
         _VERSION, key_id, device, boot, flags, state.domain,
-        state.sent_us, state.received_us, state.replied_us, state.delay_us or 0,
+        state.sent_us, state.received_us, state.replied_us, state.delay_us or 0, state.quickest_us,
         state.offset_min_us or 0, state.offset_max_us,
         *(state.prior or (0, 0, 0)), *floor, state.suspect_us or 0,
     )  # fmt: skip
@@ -112,7 +112,7 @@ def _pack(state: ClockState, key_id: bytes, device: bytes, boot: bytes) -> bytes
 
 def _unpack(body: bytes) -> ClockState:
     (
-        _, _, _, _, flags, domain, sent, received, replied, delay, least, greatest,
+        _, _, _, _, flags, domain, sent, received, replied, delay, quickest, least, greatest,
         prior_least, prior_greatest, set_before, seq, device, corrected, suspect,
     ) = _LAYOUT.unpack(body)  # fmt: skip
     return ClockState(
@@ -121,6 +121,7 @@ def _unpack(body: bytes) -> ClockState:
         received_us=received,
         replied_us=replied,
         delay_us=delay if flags & _HAS_DELAY else None,
+        quickest_us=quickest,
         offset_min_us=least if flags & _HAS_LEAST else None,
         offset_max_us=greatest,
         prior=Prior(prior_least, prior_greatest, set_before) if flags & _HAS_PRIOR else None,

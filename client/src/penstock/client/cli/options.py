@@ -1,0 +1,51 @@
+"""Options that several commands share, with the environment variables they default to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+from penstock.client.channel import Plaintext, Security, Tls
+from penstock.topics import TopicMap, load
+
+Server: TypeAlias = Annotated[
+    str, typer.Option(envvar="PENSTOCK_SERVER", metavar="HOST:PORT", help="The ingestion service.")
+]
+Bootstrap: TypeAlias = Annotated[
+    str, typer.Option(envvar="PENSTOCK_BOOTSTRAP", metavar="HOST:PORT,…", help="Kafka's bootstrap servers.")
+]
+Prefix: TypeAlias = Annotated[
+    str, typer.Option(envvar="PENSTOCK_TOPIC_PREFIX", help="What stands before every topic's name in Kafka.")
+]
+DEFAULT_SERVER = "127.0.0.1:7070"
+DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
+_LOOPBACK = ("127.", "localhost", "[::1]")
+
+
+class OptionError(Exception):
+    """Options that do not go together, or do not say enough."""
+
+
+def security_of(server: str, *, tls: bool, plaintext: bool, roots: Path | None) -> Security:
+    """Encryption is chosen, not guessed; only a loopback address may go without saying."""
+    if tls and plaintext:
+        raise OptionError("--tls and --plaintext exclude each other")
+    if tls or roots is not None:
+        return Tls(roots)
+    if plaintext or server.startswith(_LOOPBACK):
+        return Plaintext()
+    raise OptionError(f"{server} is not on this machine: say --tls, or --plaintext if the network encrypts by itself")
+
+
+def host_and_port(server: str) -> tuple[str, int]:
+    """Both parts of an address."""
+    host, colon, port = server.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise OptionError(f"{server!r} is not an address; write HOST:PORT, for example {DEFAULT_SERVER}")
+    return host.strip("[]"), int(port)
+
+
+def topic_map(prefix: str) -> TopicMap:
+    """The map, as it is named in this Kafka."""
+    return load().prefixed(prefix) if prefix else load()

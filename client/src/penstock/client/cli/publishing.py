@@ -1,0 +1,176 @@
+"""`penstock publish`: one event, or a file of them.
+
+In:  events. Out: how many were accepted and, line by line, why the others were not.
+A bad or refused line does not stop the rest; the exit code says that there was one.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from penstock.client.channel import Security
+from penstock.client.cli.jsonl import BadLineError, EventLine, parse
+from penstock.client.cli.options import host_and_port
+from penstock.client.cli.rendering import clock_text
+from penstock.client.errors import PenstockError, UndeliveredError
+from penstock.client.publisher import Publisher
+from penstock.client.receipt import Receipt, Status
+from penstock.client.settings import PublisherSettings
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
+
+_CONNECT_TIMEOUT_S = 3.0
+_FAULTS_SHOWN_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where to publish, and as whom."""
+
+    server: str
+    security: Security
+    device_id: str
+    timeout_s: float
+
+    def settings(self, linger_s: float) -> PublisherSettings:
+        """Tries for as long as the user is willing to wait."""
+        return PublisherSettings(
+            linger_s=linger_s,
+            delivery_timeout_s=self.timeout_s,
+            block_timeout_s=self.timeout_s,
+            close_timeout_s=self.timeout_s,
+        )
+
+    def check_reachable(self) -> None:
+        """Fails at once where waiting would not help."""
+        try:
+            socket.create_connection(host_and_port(self.server), _CONNECT_TIMEOUT_S).close()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise PenstockError(
+                f"cannot reach an ingestion service at {self.server}: {reason}. "
+                "Start one (make demo), or name another with --server or PENSTOCK_SERVER."
+            ) from error
+
+
+def publish_one(target: Target, event: EventLine, out: Console) -> bool:
+    """Publishes an event and says what became of it. False: it was refused."""
+    target.check_reachable()
+    with Publisher(
+        target.server,
+        target.device_id,
+        security=target.security,
+        settings=target.settings(linger_s=0),
+        on_refused=lambda _: None,
+    ) as publisher:
+        pending = publisher.publish(event.type, event.attributes, event.data, occurred=event.occurred, **event.extras)
+        receipt = pending.result(target.timeout_s + 1)
+        clock = publisher.clock
+    out.print(_outcome(event.type, receipt), markup=False, style="" if receipt.delivered else "red")
+    if clock is not None and receipt.delivered:
+        out.print(clock_text(clock), style="dim", markup=False)
+    return receipt.delivered
+
+
+def _outcome(event_type: str, receipt: Receipt) -> str:
+    identity = f"{receipt.device_id}/{receipt.boot_id}/{receipt.seq}"
+    if receipt.status is Status.REFUSED:
+        return f"refused {event_type}: {receipt.reason_name}: {receipt.detail}"
+    positions = receipt.consistency.positions if receipt.consistency else ()
+    places = ", ".join(f"{p.topic}[{p.partition}]@{p.offset}" for p in positions)
+    return f"{receipt.status.value} {event_type} as {identity}{f' in {places}' if places else ''}"
+
+
+@dataclass(slots=True)
+class LineReport:
+    """What became of the lines of a file."""
+
+    out: Console
+    numbers: list[int] = field(default_factory=list)
+    """The line of each event, by its sequence number."""
+    bad: int = 0
+    refused: int = 0
+
+    def bad_line(self, number: int, reason: str) -> None:
+        """The line is not an event."""
+        self.bad += 1
+        self._show(f"line {number}: {reason}")
+
+    def refused_event(self, receipt: Receipt) -> None:
+        """The server does not take the event."""
+        self.refused += 1
+        self._show(f"line {self.numbers[receipt.seq - 1]}: refused: {receipt.reason_name}: {receipt.detail}")
+
+    def _show(self, text: str) -> None:
+        shown = self.bad + self.refused
+        if shown <= _FAULTS_SHOWN_MAX:
+            self.out.print(text, style="red", markup=False)
+        elif shown == _FAULTS_SHOWN_MAX + 1:
+            self.out.print("more lines have faults; they are counted below", style="red")
+
+
+def publish_lines(target: Target, source: Path | None, stdin: BinaryIO, out: Console) -> bool:
+    """Publishes a file (None: stdin) line by line. False: not all of it was accepted."""
+    target.check_reachable()
+    report = LineReport(out)
+    lost: UndeliveredError | None = None
+    publisher = Publisher(
+        target.server,
+        target.device_id,
+        security=target.security,
+        settings=target.settings(linger_s=0.02),
+        on_refused=report.refused_event,
+    )
+    try:
+        with _lines(source, stdin, out) as lines:
+            _publish_each(publisher, lines, report)
+    finally:
+        try:
+            publisher.close()
+        except UndeliveredError as error:
+            lost = error
+    stats = publisher.stats
+    summary = (
+        f"{stats.acknowledged} accepted, {stats.refused} refused, {report.bad} bad lines, {stats.failed} undelivered"
+    )
+    out.print(summary + (f" ({lost.first})" if lost else ""), markup=False)
+    return not (lost or stats.refused or report.bad)
+
+
+def _publish_each(publisher: Publisher, lines: Iterable[bytes], report: LineReport) -> None:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        report.numbers.append(number)  # before publishing: the refusal may come back at once
+        try:
+            event = parse(line)
+            publisher.publish(event.type, event.attributes, event.data, occurred=event.occurred, **event.extras)
+        except (BadLineError, ValueError) as error:
+            report.numbers.pop()
+            report.bad_line(number, str(error))
+
+
+@contextmanager
+def _lines(source: Path | None, stdin: BinaryIO, out: Console) -> Iterator[Iterator[bytes]]:
+    """The lines, with a progress bar on a terminal."""
+    total = source.stat().st_size if source is not None and source.is_file() else None
+    columns = (SpinnerColumn(), TextColumn("publishing"), BarColumn(), TaskProgressColumn(), DownloadColumn())
+    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
+        task = progress.add_task("publishing", total=total)
+        file = source.open("rb") if source is not None else stdin
+
+        def advancing() -> Iterator[bytes]:
+            for line in file:
+                yield line
+                progress.advance(task, len(line))
+
+        try:
+            yield advancing()
+        finally:
+            if source is not None:
+                file.close()

@@ -1,0 +1,26 @@
+"""Where the command line writes: results to stdout, everything else to stderr, plain where there is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+import typer
+from rich.console import Console
+
+
+def stdout() -> Console:
+    """For results. Long lines stay whole, so that they can be piped."""
+    return Console(soft_wrap=True, highlight=False)
+
+
+def stderr() -> Console:
+    """For progress, faults and summaries."""
+    return Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+def fail(message: str) -> NoReturn:
+    """Ends the command with one sentence and exit code 1."""
+    sys.stdout.flush()
+    stderr().print(f"penstock: {message}", style="red", markup=False)
+    raise typer.Exit(1)
