@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import grpc
 import uvloop
-
 from penstock.events.v1.event_pb2 import Event
 from penstock.ingest.v1.ingest_pb2 import PublishRequest, PublishResponse
 
@@ -58,7 +57,7 @@ async def send(address: str, requests: list[bytes], under_way: int) -> Outcome:
     waiting = iter(requests)
     options = [("grpc.max_send_message_length", 8 << 20)]
     async with grpc.aio.insecure_channel(address, options=options) as channel:
-        publish = channel.unary_unary(PUBLISH)
+        publish = channel.unary_unary(PUBLISH, bytes, bytes)
 
         async def sender() -> None:
             for request in waiting:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-
 from penstock.embedded.kafka import start_kafka
 from penstock.embedded.services import start_ingestion
 from penstock.embedded.supervisor import Supervisor

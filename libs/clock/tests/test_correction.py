@@ -53,7 +53,7 @@ def test_an_event_from_after_its_sending_is_clamped_and_flagged() -> None:
     corrected = wall_batch().correct(1, T0 + 70_000)
     assert corrected.clamped
     assert corrected.corrected_us == T0 + OFFSET_US
-    assert corrected.error_bound_us == 40_015
+    assert corrected.error_bound_us == 40_017
 
 
 def test_a_claim_from_the_future_is_bounded_only_by_a_clock_that_we_know_of() -> None:
@@ -63,7 +63,7 @@ def test_a_claim_from_the_future_is_bounded_only_by_a_clock_that_we_know_of() ->
     corrected = wall_batch(prior).correct(1, T0 + year_us - 3 * SECOND_US)
     assert corrected.spans_clock_set
     assert corrected.error_bound_us is not None
-    assert corrected.error_bound_us >= 3 * SECOND_US
+    assert 3 * SECOND_US <= corrected.error_bound_us < 4 * SECOND_US
 
 
 def test_a_corrected_time_is_never_after_the_receive_time() -> None:

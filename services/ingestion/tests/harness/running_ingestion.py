@@ -32,6 +32,7 @@ class Running:
     bootstrap: str
     topics: TopicMap
     registry: CollectorRegistry
+    metrics: Metrics
     stop: asyncio.Event
     exit_code: asyncio.Task[int]
 
@@ -39,6 +40,7 @@ class Running:
         return grpc.aio.insecure_channel(self.address)
 
     def sample(self, name: str, **labels: str) -> float:
+        self.metrics.flush()
         return self.registry.get_sample_value(name, labels) or 0.0
 
     def records(self, topic: str = RAW) -> list[bytes]:
@@ -68,8 +70,9 @@ async def running(bootstrap: str, prefix: str, settings: Mapping[str, str] | Non
     address, registry, stop = f"127.0.0.1:{port}", CollectorRegistry(), asyncio.Event()
     topics = load_topics().prefixed(prefix)
     gate = Gate(load_pipeline(), config.limits)
-    task = asyncio.create_task(serve(config, gate, topics, Metrics(registry), address, stop))
-    server = Running(address, bootstrap, topics, registry, stop, task)
+    metrics = Metrics(registry)
+    task = asyncio.create_task(serve(config, gate, topics, metrics, address, stop))
+    server = Running(address, bootstrap, topics, registry, metrics, stop, task)
     try:
         yield server
     finally:

@@ -123,7 +123,9 @@ class BatchClock:
     def _hull(self, device_us: int, at: int) -> tuple[int, int, bool]:
         """The earliest and the latest that the event can have occurred, and whether a set lies in between."""
         latest = self._sent + self._high
-        aging = drift_us(abs(self._sent - device_us), self._drift_ppm)
+        # What claims to be from after its sending is at most as old as the clock was set back.
+        age = self._sent - at if at == device_us else self._high - self._low
+        aging = drift_us(age, self._drift_ppm)
         low, high = at + self._low - aging, min(at + self._high + aging, latest)
         prior = self._prior
         if prior is None:

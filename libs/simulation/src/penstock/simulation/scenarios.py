@@ -58,23 +58,23 @@ class SimulatedDevice:
 
 SCENARIOS = (
     Scenario("quiet", "nothing goes wrong"),
-    Scenario("stalls", "3 % of requests and 1 % of replies stall 10-30 s, 5 % of replies are lost", network=_ROUGH),
+    Scenario("stalls", "3 % of requests and 1 % of replies stall 10–30 s, 5 % of replies are lost", network=_ROUGH),
     Scenario(
         "drift",
         "as stalls, and clocks drift up to 150 ppm",
         network=_ROUGH,
         clocks=ClockProfile(drift_ppm_typical=100.0, drift_ppm_max=150.0, wander_ppm=10.0),
     ),
-    Scenario("sets", "as stalls, and the wall clock is set 0-3 times by 0.5 s to 1 year", network=_ROUGH, sets_most=3),
+    Scenario("sets", "as stalls, and the wall clock is set 0–3 times by 0.5 s to 1 year", network=_ROUGH, sets_most=3),
     Scenario(
         "stale resends",
-        "as stalls, 5 % of requests are lost, and resends 5-300 s later keep their old time of sending",
+        "as stalls, 5 % of requests are lost, and resends 5–300 s later keep their old time of sending",
         network=NetworkProfile(stalled_requests=0.03, stalled_replies=0.01, lost_replies=0.05, lost_requests=0.05),
         stale_resends=True,
     ),
     Scenario(
         "offline days",
-        "as stalls, 3 offline spells of 2 hours to 3 days, 10 % of devices restart in one, sets as above",
+        "as stalls, 3 offline spells of 2 hours to 3 days, 10 % restart in one, half set the wall clock once",
         network=_ROUGH,
         sets_most=1,
         offline_spells=3,

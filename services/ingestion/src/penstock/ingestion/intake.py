@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.clock import BatchClock, Floor, newest, stamp
-from penstock.events.v1.event_pb2 import ClockDomain, ClockMethod, ConsistencyToken, Position
+from penstock.events.v1.event_pb2 import ClockDomain, ClockMethod
 from penstock.events.v1.raw_batch_pb2 import RawBatch, RejectedBatch, Rejection
-from penstock.ingest.v1.ingest_pb2 import ClockEstimate, PublishResponse
+from penstock.ingest.v1.ingest_pb2 import PublishResponse
 from penstock.ingestion import wire
 from penstock.ingestion.clocks import ClockDesk, Observed, Session
 from penstock.ingestion.errors import BadRequest, Busy, LogUnavailable
@@ -151,14 +151,15 @@ class Intake:
         if deadline_s is not None:
             # Answer before the caller hangs up: an answer with advice is worth more than a deadline exceeded.
             patience = max(0.0, min(patience, deadline_s - max(0.05, deadline_s / 10)))
-        _, waiting = await asyncio.wait(writes, timeout=patience)
-        if waiting:
+        try:
+            async with asyncio.timeout(patience):
+                return [await write for write in writes]
+        except TimeoutError as error:
             raise LogUnavailable(
                 f"Kafka did not confirm the batch within {patience:.1f} s; it may or may not be in the log: "
                 "send it again with the same identities",
                 retry_after_ms=1000,
-            )
-        return [write.result() for write in writes]
+            ) from error
 
     def _answer(
         self, observed: Observed, verdict: Verdict, floor: Floor | None, written: list[Written]
@@ -168,15 +169,14 @@ class Intake:
             accepted=verdict.accepted,
             refusals=verdict.refusals,
             clock_token=self._clocks.reply(observed, floor, self._now_us()),
-            clock=ClockEstimate(
-                method=ClockMethod.ValueType(estimate.method),
-                domain=ClockDomain.ValueType(estimate.domain or 0),
-                offset_us=estimate.offset_us,
-                error_bound_us=estimate.error_bound_us,
-            ),
         )
+        # Set in place: messages made elsewhere would be copied.
+        clock = response.clock
+        clock.method = ClockMethod.ValueType(estimate.method)
+        clock.domain = ClockDomain.ValueType(estimate.domain or 0)
+        clock.offset_us = estimate.offset_us
+        if (bound_us := estimate.error_bound_us) is not None:
+            clock.error_bound_us = bound_us
         if verdict.accepted:
-            place = written[0]
-            position = Position(topic=RAW, partition=place.partition, offset=place.offset)
-            response.consistency.CopyFrom(ConsistencyToken(positions=[position]))
+            response.consistency.positions.add(topic=RAW, partition=written[0].partition, offset=written[0].offset)
         return response

@@ -2,12 +2,14 @@
 
 Labels are bounded: types are those of pipeline.yaml (and "unknown"), the rest are names in our code. The gRPC ones
 have the names of go-grpc-middleware, so that existing dashboards work. Workers write to files that the parent adds up.
+What every request touches goes through a pool; flush() hands it over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.ingestion.pool import Pool, PooledCounter, PooledGauge, PooledHistogram
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 GRPC_LABELS = ("grpc_type", "grpc_service", "grpc_method")
@@ -19,14 +21,17 @@ BATCH_BYTES = tuple(256 * 4**power for power in range(8))
 
 class Metrics:
     def __init__(self, registry: CollectorRegistry) -> None:
+        pool = self._pool = Pool()
+        self.flush = pool.flush
+
         def counter(name: str, text: str, labels: Sequence[str] = ()) -> Counter:
             return Counter(name, text, labels, registry=registry)
 
-        def histogram(name: str, text: str, buckets: Sequence[float], labels: Sequence[str] = ()) -> Histogram:
-            return Histogram(name, text, labels, buckets=buckets, registry=registry)
+        def gauge(name: str, text: str) -> PooledGauge:
+            return pool.gauge(Gauge(name, text, registry=registry, multiprocess_mode="livesum"))
 
-        def gauge(name: str, text: str) -> Gauge:
-            return Gauge(name, text, registry=registry, multiprocess_mode="livesum")
+        def histogram(name: str, text: str, buckets: Sequence[float]) -> PooledHistogram:
+            return pool.histogram(Histogram(name, text, buckets=buckets, registry=registry), buckets)
 
         self.rpcs_started = counter("grpc_server_started", "RPCs that began.", GRPC_LABELS)
         self.rpcs_handled = counter(
@@ -34,11 +39,12 @@ class Metrics:
             "RPCs that ended, by status. UNAVAILABLE: Kafka does not confirm. RESOURCE_EXHAUSTED: we are full.",
             (*GRPC_LABELS, "grpc_code"),
         )
-        self.rpc_seconds = histogram(
+        self.rpc_seconds = Histogram(
             "grpc_server_handling_seconds",
             "Time from request to answer, waiting for Kafka included.",
-            SECONDS,
             GRPC_LABELS,
+            buckets=SECONDS,
+            registry=registry,
         )
         self.messages_received = counter("grpc_server_msg_received", "Messages received on streams.", GRPC_LABELS)
         self.messages_sent = counter("grpc_server_msg_sent", "Messages sent on streams.", GRPC_LABELS)
@@ -57,18 +63,14 @@ class Metrics:
             SECONDS,
         )
         self.produce_failures = counter(
-            "penstock_ingestion_produce_failures",
-            "Records that Kafka did not take, by librdkafka's error.",
-            ("error",),
+            "penstock_ingestion_produce_failures", "Records that Kafka did not take, by librdkafka's error.", ("error",)
         )
         self.inflight_bytes = gauge(
-            "penstock_ingestion_inflight_bytes",
-            "Bytes accepted and not yet confirmed. At its limit, requests are refused.",
+            "penstock_ingestion_inflight_bytes", "Bytes not yet confirmed by Kafka. At the limit, requests are refused."
         )
         self.inflight_bytes_max = gauge("penstock_ingestion_inflight_bytes_max", "The limit of inflight_bytes.")
         self.queue_messages = gauge(
-            "penstock_ingestion_producer_queue_messages",
-            "Records in librdkafka's queue. Growing: Kafka is slower than we.",
+            "penstock_ingestion_producer_queue_messages", "Records in librdkafka's queue. Growing: Kafka is too slow."
         )
         self.requests_refused = counter(
             "penstock_ingestion_requests_refused",
@@ -94,3 +96,11 @@ class Metrics:
             "Clock tokens ignored, by reason. FORGED or UNKNOWN_KEY on many devices: pods disagree about the keys.",
             ("reason",),
         )
+
+    def pooled(self, counter: Counter) -> PooledCounter:
+        """For one child of a counter that every request touches."""
+        return self._pool.counter(counter)
+
+    def pooled_seconds(self, histogram: Histogram) -> PooledHistogram:
+        """For one child of rpc_seconds."""
+        return self._pool.histogram(histogram, SECONDS)

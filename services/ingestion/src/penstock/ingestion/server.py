@@ -22,6 +22,7 @@ from penstock.ingestion.intake import RAW, REJECTED, Intake, Topics
 from penstock.ingestion.journal import Journal, producer_config
 from penstock.ingestion.ledger import Ledger
 from penstock.ingestion.metrics import Metrics
+from penstock.ingestion.pool import FLUSH_S
 from penstock.ingestion.recent import Recent
 from penstock.ingestion.servicer import SERVICE, IngestServicer
 from penstock.ingestion.stream import Window
@@ -122,6 +123,7 @@ async def serve(
         server.add_insecure_port(address)
     await set_health(state, health_pb2.HealthCheckResponse.NOT_SERVING)
     await server.start()
+    flushing = asyncio.create_task(flush_for_ever(metrics))
     failed = await until_stopped(config, topics, journal, state, stop)
     await set_health(state, health_pb2.HealthCheckResponse.NOT_SERVING)
     if not failed:
@@ -129,9 +131,17 @@ async def serve(
     servicer.drain()
     await server.stop(config.drain_grace_s)
     left = await journal.close(config.drain_grace_s)
+    flushing.cancel()
+    metrics.flush()
     if left:
         logger.error("%d records were not confirmed by Kafka; their clients were not told that they are", left)
     return 1 if failed or left else 0
+
+
+async def flush_for_ever(metrics: Metrics) -> None:
+    while True:
+        await asyncio.sleep(FLUSH_S)
+        metrics.flush()
 
 
 async def set_health(state: health.aio.HealthServicer, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:

@@ -24,6 +24,13 @@ from penstock.ingestion.stream import Stream, Window
 logger = logging.getLogger(__name__)
 
 SERVICE = "penstock.ingest.v1.IngestService"
+# Every code that a call can end with here.
+ANSWERS = (
+    grpc.StatusCode.OK,
+    grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.INTERNAL,
+    *(error.code for error in RequestError.__subclasses__()),
+)
 T = TypeVar("T")
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 
@@ -31,10 +38,13 @@ Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 class IngestServicer:
     def __init__(self, intake: Intake, metrics: Metrics, window: Window, stream_age_max_s: float) -> None:
         self._intake = intake
-        self._metrics = metrics
         self._window = window
         self._stream_age_max_s = stream_age_max_s
         self._draining = asyncio.Event()
+        self._calls = {
+            "Publish": Calls(metrics, "unary", "Publish"),
+            "PublishStream": Calls(metrics, "bidi_stream", "PublishStream"),
+        }
 
     def drain(self) -> None:
         """Ends the streams after what they have under way; unary calls end by themselves."""
@@ -56,14 +66,10 @@ class IngestServicer:
             )
             return response.SerializeToString()
 
-        return await self._observed("unary", "Publish", context, call)
+        return await self._observed("Publish", context, call)
 
     async def publish_stream(self, requests: AsyncIterator[bytes], context: Context) -> None:
-        labels = ("bidi_stream", SERVICE, "PublishStream")
-        received, sent = (
-            self._metrics.messages_received.labels(*labels),
-            self._metrics.messages_sent.labels(*labels),
-        )
+        received, sent = self._calls["PublishStream"].received, self._calls["PublishStream"].sent
 
         async def answer(message: bytes) -> None:
             await context.write(message)
@@ -78,11 +84,11 @@ class IngestServicer:
             stream = Stream(self._intake, self._window, traceparent(context))
             await stream.run(counted(), answer, self._draining, age_max_s=self._stream_age_max_s)
 
-        await self._observed("bidi_stream", "PublishStream", context, call)
+        await self._observed("PublishStream", context, call)
 
-    async def _observed(self, kind: str, method: str, context: Context, call: Callable[[], Awaitable[T]]) -> T:
-        labels = (kind, SERVICE, method)
-        self._metrics.rpcs_started.labels(*labels).inc()
+    async def _observed(self, method: str, context: Context, call: Callable[[], Awaitable[T]]) -> T:
+        calls = self._calls[method]
+        calls.started.inc()
         began = time.monotonic()
         code = grpc.StatusCode.INTERNAL
         try:
@@ -100,8 +106,23 @@ class IngestServicer:
             logger.exception("%s failed", method)
             await context.abort(grpc.StatusCode.INTERNAL, "internal error of ingestion; its log says more")
         finally:
-            self._metrics.rpcs_handled.labels(*labels, code.name).inc()
-            self._metrics.rpc_seconds.labels(*labels).observe(time.monotonic() - began)
+            calls.ended(code, time.monotonic() - began)
+
+
+class Calls:
+    """The metrics of one method, with their labels looked up once."""
+
+    def __init__(self, metrics: Metrics, kind: str, method: str) -> None:
+        labels = (kind, SERVICE, method)
+        self.started = metrics.pooled(metrics.rpcs_started.labels(*labels))
+        self.received = metrics.pooled(metrics.messages_received.labels(*labels))
+        self.sent = metrics.pooled(metrics.messages_sent.labels(*labels))
+        self._seconds = metrics.pooled_seconds(metrics.rpc_seconds.labels(*labels))
+        self._handled = {code: metrics.pooled(metrics.rpcs_handled.labels(*labels, code.name)) for code in ANSWERS}
+
+    def ended(self, code: grpc.StatusCode, seconds: float) -> None:
+        self._handled[code].inc()
+        self._seconds.observe(seconds)
 
 
 def traceparent(context: Context) -> str:

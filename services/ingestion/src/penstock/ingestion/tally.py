@@ -18,17 +18,14 @@ class Tally:
     def __init__(self, metrics: Metrics, types: Sequence[str]) -> None:
         self._metrics = metrics
         self._types = types
-        # Looking a label up costs more than counting: these are the ones of every batch.
-        self._accepted = [metrics.events.labels(name, "accepted") for name in types]
-        self._methods = {method: metrics.clock_events.labels(method.name) for method in Method}
+        self._accepted = [metrics.pooled(metrics.events.labels(name, "accepted")) for name in types]
+        self._methods = {method: metrics.pooled(metrics.clock_events.labels(method.name)) for method in Method}
 
     def batch(self, size: int, found: Inspection, estimate: Estimate, verdict: Verdict) -> None:
         """What is known before Kafka answers."""
         self._metrics.batch_bytes.observe(size)
         self._metrics.batch_events.observe(len(found.rows))
-        refused = Counter(
-            (kind, refusal.reason) for kind, refusal in zip(verdict.refused_types, verdict.refusals, strict=True)
-        )
+        refused = Counter(zip(verdict.refused_types, (refusal.reason for refusal in verdict.refusals), strict=True))
         for (kind, reason), count in refused.items():
             outcome = RefusalReason.Name(reason).removeprefix("REFUSAL_REASON_").lower()
             self._metrics.events.labels(self._types[kind] if kind >= 0 else "unknown", outcome).inc(count)

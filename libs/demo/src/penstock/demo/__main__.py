@@ -1,0 +1,103 @@
+"""python -m penstock.demo: Kafka, ingestion, a few hundred devices, and what becomes of their events.
+
+Exit code 0: every promise of the summary was kept. 1: one was not, or a process died. 130: ended while starting.
+"""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.demo.plain import PlainView
+from penstock.demo.population import DEVICES_MAX
+from penstock.demo.run import run
+from penstock.demo.scene import Scene
+from penstock.demo.screen import LiveView
+from penstock.demo.stack import start, state_folder
+from penstock.demo.summary import is_good, summary
+from penstock.embedded.errors import EmbeddedError, StopRequestedError
+from penstock.embedded.kafka import prepare_kafka
+from penstock.embedded.signals import stop_on_signals
+from penstock.embedded.supervisor import Supervisor
+from rich.console import Console
+
+DEVICES = 300
+STYLES = {"✓": "green", "✗": "bold red", " ": "", "p": "bold"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    console = Console(highlight=False, soft_wrap=True)
+    try:
+        prepare_kafka(_say)
+        with state_folder() as state:
+            supervisor = Supervisor(state, _say)
+            with stop_on_signals(supervisor.request_stop), supervisor:
+                scene = _demo(options, supervisor, console)
+    except (StopRequestedError, KeyboardInterrupt):
+        _say("stopped before it began")
+        return 130
+    except EmbeddedError as error:
+        _write(f"penstock demo: {error}\n")
+        return 1
+    for line in summary(scene):
+        console.print(line, style=_style(line), markup=False)
+    return 0 if is_good(scene) else 1
+
+
+def _demo(options: argparse.Namespace, supervisor: Supervisor, console: Console) -> Scene:
+    stack = start(supervisor, _write)
+    scene = Scene(options.devices, options.duration, stack, _command())
+    _say(f"{scene.devices:,} devices go online; Ctrl-C ends it. Meanwhile, in a second terminal:")
+    for hint in scene.hints:
+        _write(f"      {hint}\n")
+    with PlainView(_write) if options.plain or not console.is_terminal else LiveView(console) as view:
+        asyncio.run(run(scene, options.seed, supervisor, view))
+    return scene
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m penstock.demo", description="The pipeline on this machine, live.")
+    parser.add_argument("--duration", type=_seconds, metavar="S", help="end after so many seconds (default: Ctrl-C)")
+    parser.add_argument("--devices", type=_devices, metavar="N", default=DEVICES, help=f"default: {DEVICES}")
+    parser.add_argument("--seed", type=int, metavar="N", default=1, help="chooses the devices and their fate")
+    parser.add_argument("--plain", action="store_true", help="lines instead of a live view")
+    return parser
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds <= 31_536_000:
+        raise argparse.ArgumentTypeError("must be more than 0, and at most a year")
+    return seconds
+
+
+def _devices(text: str) -> int:
+    devices = int(text)
+    if not 1 <= devices <= DEVICES_MAX:
+        raise argparse.ArgumentTypeError(f"must be from 1 to {DEVICES_MAX:,}")
+    return devices
+
+
+def _command() -> str:
+    """The penstock command of this environment, as one would type it here."""
+    command = Path(sys.executable).with_name("penstock")
+    return str(command.relative_to(Path.cwd())) if command.is_relative_to(Path.cwd()) else str(command)
+
+
+def _style(line: str) -> str:
+    return STYLES.get(line[:1], "")
+
+
+def _say(text: str) -> None:
+    _write(f"==> {text}\n")
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

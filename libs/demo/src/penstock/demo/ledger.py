@@ -1,0 +1,93 @@
+"""What became of each event, kept by the side that made it: the audit that nothing acknowledged is lost.
+
+In:  every event made, with its true time; every acknowledgement and refusal; every event read from the log.
+Out: the truth of an event when it is first read; counts; what is lost.
+Bounded: an event is forgotten when it is both acknowledged and in the log; while `events_max` are open, no more are
+taken. Of refused events the newest are remembered, to notice one that comes out as an event all the same.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+EVENTS_MAX = 500_000
+REFUSED_MAX = 10_000
+
+
+class Identity(NamedTuple):
+    """Of an event. Never a time."""
+
+    device_id: str
+    boot_id: str
+    seq: int
+
+
+@dataclass(slots=True)
+class _Open:
+    true_us: int
+    acknowledged: bool = False
+    read: bool = False
+
+
+class Ledger:
+    def __init__(self, events_max: int = EVENTS_MAX) -> None:
+        self._events_max = events_max
+        self._open: dict[Identity, _Open] = {}
+        self._refused: dict[Identity, None] = {}
+        self.acknowledged = 0
+        self.in_log = 0
+        self.copies_in_log = 0
+        self.refused = 0
+        self.refused_in_log = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._open) >= self._events_max
+
+    def make(self, identity: Identity, true_us: int) -> None:
+        """An event has happened on a device."""
+        self._open[identity] = _Open(true_us)
+
+    def acknowledge(self, identity: Identity) -> None:
+        """The service said that the log has it."""
+        event = self._open[identity]
+        if not event.acknowledged:
+            event.acknowledged = True
+            self.acknowledged += 1
+            self._forget_if_done(identity, event)
+
+    def refuse(self, identity: Identity) -> None:
+        """The service said that it will never be in the log."""
+        event = self._open.pop(identity)
+        self.refused += 1
+        self.refused_in_log += event.read
+        self._refused[identity] = None
+        if len(self._refused) > REFUSED_MAX:
+            del self._refused[next(iter(self._refused))]
+
+    def read(self, identity: Identity) -> int | None:
+        """The log has it. Returns its true time when it is first read, None for what is there again or must not be."""
+        event = self._open.get(identity)
+        if event is None or event.read:
+            if identity in self._refused:
+                self.refused_in_log += 1
+            else:
+                self.copies_in_log += 1
+            return None
+        event.read = True
+        self.in_log += 1
+        self._forget_if_done(identity, event)
+        return event.true_us
+
+    @property
+    def awaited(self) -> int:
+        """Acknowledged, and not read from the log yet. What this says at the very end is lost."""
+        return sum(event.acknowledged and not event.read for event in self._open.values())
+
+    @property
+    def unacknowledged(self) -> int:
+        """Made, and neither acknowledged nor refused yet: on the devices, or under way."""
+        return sum(not event.acknowledged for event in self._open.values())
+
+    def _forget_if_done(self, identity: Identity, event: _Open) -> None:
+        if event.acknowledged and event.read:
+            del self._open[identity]

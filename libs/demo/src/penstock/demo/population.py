@@ -1,0 +1,74 @@
+"""Who the simulated devices are: how good their clocks and networks are, how much they send, how long they stay.
+
+In:  the number of devices and a seeded randomness. Out: the scenario, and one member of the fleet after the other.
+The clocks are those of penstock.simulation unchanged. Networks stall for seconds where real ones stall for longer,
+so that half a minute shows what otherwise takes an hour; that flatters the peers' formula, not ours.
+"""
+
+from dataclasses import dataclass
+from random import Random
+
+from penstock.simulation import NetworkProfile, Scenario, SimulatedDevice, make_device
+from penstock.simulation.clocks import SECOND_US
+
+DEVICES_MAX = 5_000
+# A device takes part for about this long; then another one takes its place.
+LIFE_US = 300 * SECOND_US
+# Beyond about this much the devices would take the processor from what they are to show.
+_REQUESTS_PER_S_MAX = 400
+_EVENTS_PER_S_MAX = 3_200
+_EVENTS_PER_DEVICE_S = 8.0
+_WITH_TOKENS = 0.85
+_WITH_STEADY_CLOCK = 0.5
+
+_NETWORK = NetworkProfile(
+    stalled_requests=0.03,
+    stalled_replies=0.01,
+    stall_us_least=2 * SECOND_US,
+    stall_us_most=8 * SECOND_US,
+    lost_requests=0.01,
+    lost_replies=0.03,
+)
+
+
+@dataclass(frozen=True)
+class Member:
+    """One device of the fleet. `until_us` (true time): when it leaves."""
+
+    device_id: str
+    simulated: SimulatedDevice
+    has_tokens: bool
+    has_steady_clock: bool
+    events_per_s: float
+    until_us: int
+
+
+def scenario(devices: int) -> Scenario:
+    """What happens to the devices while they take part; the more there are, the rarer each one sends."""
+    pause_us = round(SECOND_US * max(1.0, devices / _REQUESTS_PER_S_MAX))
+    return Scenario(
+        "demo",
+        "3 % of requests and 1 % of replies stall 2-8 s, 1 % and 3 % are lost; spells offline; clocks that are set",
+        network=_NETWORK,
+        requests=LIFE_US // pause_us,
+        pause_us_least=pause_us // 2,
+        pause_us_most=pause_us * 3 // 2,
+        sets_most=1,
+        offline_spells=3,
+        offline_us_least=3 * SECOND_US,
+        offline_us_most=8 * SECOND_US,
+    )
+
+
+def draw(random: Random, plan: Scenario, devices: int, number: int, now_us: int) -> Member:
+    """A device that has been taking part for a while already, where it is one of the first."""
+    age_us = random.randrange(LIFE_US) if number <= devices else 0
+    typical = min(_EVENTS_PER_DEVICE_S, _EVENTS_PER_S_MAX / devices)
+    return Member(
+        device_id=f"device-{number:04}",
+        simulated=make_device(random, plan, now_us - age_us),
+        has_tokens=random.random() < _WITH_TOKENS,
+        has_steady_clock=random.random() < _WITH_STEADY_CLOCK,
+        events_per_s=typical * random.uniform(0.25, 1.75),
+        until_us=now_us - age_us + LIFE_US,
+    )
