@@ -223,6 +223,22 @@ def test_without_echoes_a_clock_set_backwards_is_believed_the_second_time() -> N
     assert abs(second.offset_us - (OFFSET_US + by_us)) <= 50_000
 
 
+@pytest.mark.parametrize(("by_us", "after_us"), [(300 * SECOND_US, 10 * SECOND_US), (2 * OFFSET_US, 5 * OFFSET_US)])
+def test_without_echoes_what_cannot_be_a_stall_is_believed_at_once(by_us: int, after_us: int) -> None:
+    estimate = request(replied(request(None, T0)), T0 + after_us, ahead_us=-by_us)
+    assert estimate.clock_was_set
+    assert abs(estimate.offset_us - (OFFSET_US + by_us)) <= 40_000
+
+
+def test_a_clock_set_back_by_hours_in_a_long_silence_is_seen_at_once(known: ClockState) -> None:
+    by_us, day_us = 10 * OFFSET_US, 86_400 * SECOND_US
+    estimate = request(known, T0 + day_us, reply_at_us=T0 + 10 * SECOND_US + 90_000, ahead_us=-by_us)
+    assert estimate.clock_was_set
+    assert abs(estimate.offset_us - (OFFSET_US + by_us)) < 2_000
+    assert estimate.prior is not None
+    assert estimate.prior.offset_min_us <= OFFSET_US <= estimate.prior.offset_max_us
+
+
 def test_a_state_of_the_other_clock_is_ignored(known: ClockState) -> None:
     estimate = request(known, T0 + 20 * SECOND_US, domain=Domain.STEADY)
     assert estimate.method is Method.NAIVE

@@ -146,8 +146,8 @@ class _Round:
             # In so long a silence the clock may have been set by what drift alone could explain.
             self._remember(self.lo)
         self.late = max(0, self.upper - (self.delay or 0) - self._guess(self.hi, edge))
-        if self.lo is None and self.domain is Domain.WALL and self.late > self.settings.late_us:
-            self._suspect()
+        if self.late > self.settings.late_us and self.domain is Domain.WALL:
+            self._explain()
         self.point = self._guess(min(self.hi, edge), edge)
         self.hi, self.quickest = min(self.hi, edge), min(self.quickest, self.upper)
 
@@ -162,6 +162,15 @@ class _Round:
             return min(self.quickest, high - self.skew) - (self.delay or 0)
         middle = self.lo + high >> 1
         return middle if high < edge else max(middle, high - self.skew - (self.delay or 0))
+
+    def _explain(self) -> None:
+        """A late request: a stall, a resend with the time of the first attempt, or a clock set backwards."""
+        ran_back = self.state.sent_us - self.sent > self.settings.travel_us_max
+        if ran_back or self.late > self.settings.stale_us_max:
+            self._start_anew()
+            self.late = 0
+        elif self.lo is None:
+            self._suspect()
 
     def _suspect(self) -> None:
         """Without echoes: one late request is a stall, a second one just as late is a clock set backwards."""

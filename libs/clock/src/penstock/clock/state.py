@@ -46,8 +46,10 @@ class Settings:
     memory_us: int = 720 * _MILLION
     # An old clock is remembered for this long after it was set, for events that are still to come.
     prior_kept_us: int = 30 * 86_400 * _MILLION
-    # No request takes longer than this. Used only where a clock was set before anything else was known of it.
+    # No request takes longer than this.
     travel_us_max: int = 120 * _MILLION
+    # No resend keeps the time of its first attempt for longer than this: the clock was set backwards.
+    stale_us_max: int = 3_600 * _MILLION
 
     def __post_init__(self) -> None:
         faults = [name for name in self.__slots__ if getattr(self, name) < (name == "memory_us")]

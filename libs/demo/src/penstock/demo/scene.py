@@ -47,7 +47,7 @@ class Scene:
         """What to type in a second terminal."""
         return (
             f"{self.command} tail events.raw.v1 --bootstrap {self.stack.bootstrap}",
-            f"{self.command} publish page.viewed user=me page=/ --server {self.stack.server}",
+            f"{self.command} publish profile.changed user=me --server {self.stack.server}",
         )
 
 

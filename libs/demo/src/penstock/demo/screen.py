@@ -41,11 +41,10 @@ class LiveView:
 
 def picture(scene: Scene, height: int) -> RenderableType:
     """The whole screen; the tail of events gets the lines that are left."""
-    errors = _errors(scene)
-    head: list[RenderableType] = [_title(scene), Text(), *_counts(scene), Text(), errors, Text()]
-    foot = [Text(), *_hints(scene)]
-    fixed = len(head) - 1 + errors.row_count + 1 + len(foot) + 1
-    return Group(*head, _tail(scene, max(1, height - fixed - 1)), *foot)
+    errors, facts, hints = _errors(scene), _facts(scene), _hints(scene)
+    used = 1 + 1 + len(facts) + 1 + (1 + errors.row_count) + 1 + 1 + len(hints)  # title, blanks and headings included
+    tail = _tail(scene, max(1, height - used))
+    return Group(_title(scene), Text(), *facts, Text(), errors, Text(), tail, *hints)
 
 
 def _title(scene: Scene) -> RenderableType:
@@ -58,33 +57,32 @@ def _title(scene: Scene) -> RenderableType:
     return line
 
 
-def _counts(scene: Scene) -> list[RenderableType]:
+def _facts(scene: Scene) -> list[Text]:
     ledger, tally = scene.ledger, scene.tally
     bars = texts.sparkline(list(scene.rate.per_second), _SPARKLINE)
-    reasons = " · ".join(f"{reason} {count:,}" for reason, count in tally.refused.most_common(3))
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in tally.refused.most_common(3))
     failed = sum(tally.failed.values())
-    latency = f"{texts.span(tally.latency_us.quantile(0.5))} p50 · {texts.span(tally.latency_us.quantile(0.99))} p99"
+    latency = f"{texts.span(tally.latency_us.quantile(0.5))} (p99 {texts.span(tally.latency_us.quantile(0.99))})"
+    lost = tally.requests_lost + tally.replies_lost
     return [
-        _fact("events/s", (f"{scene.rate.recent():,} ", "bold"), (bars, "cyan")),
+        _fact("events/s", (f"{scene.rate.recent():,}  ", "bold"), (bars, "cyan")),
         _fact(
             "acknowledged",
             (f"{ledger.acknowledged:,}", "bold green"),
-            f" · read back from the log {ledger.in_log:,}",
-            f" · twice there {ledger.copies_in_log:,}",
+            f" · read from the log {ledger.in_log:,} · twice in it {ledger.copies_in_log:,}",
         ),
         _fact("refused", (f"{ledger.refused:,}", "yellow"), f" · {reasons}" if reasons else ""),
         _fact(
             "sent again",
-            f"{tally.duplicates:,} events recognised as duplicates",
+            f"{tally.duplicates:,} events, recognised as duplicates",
             (f" · {failed:,} calls failed", "red") if failed else "",
         ),
-        _fact("services", ("● ", "green"), "Kafka up  ", ("● ", "green"), f"ingestion up, answers in {latency}"),
+        _fact("services", ("● ", "green"), "Kafka   ", ("● ", "green"), f"ingestion, answers in {latency}"),
         _fact(
-            "networks",
-            f"{tally.stalled:,} stalls · {tally.requests_lost:,} requests and {tally.replies_lost:,} replies lost",
-            f" · {tally.offline_now} offline",
+            "meanwhile",
+            f"{tally.stalled:,} stalls · {lost:,} messages lost · {tally.offline_now} devices offline",
+            f" · {tally.clocks_set:,} clocks set",
         ),
-        _fact("clocks", f"{tally.clocks_set:,} were set while running"),
     ]
 
 
@@ -95,7 +93,7 @@ def _fact(label: str, *parts: str | tuple[str, str]) -> Text:
 
 
 def _errors(scene: Scene) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 0, 0, 1), header_style="dim", expand=False)
+    table = _table()
     for heading in ERROR_HEADINGS:
         first = heading is ERROR_HEADINGS.name
         table.add_column(heading, justify="left" if first else "right", no_wrap=True, min_width=28 if first else 7)
@@ -106,7 +104,7 @@ def _errors(scene: Scene) -> Table:
 
 
 def _tail(scene: Scene, lines: int) -> RenderableType:
-    table = Table(box=None, pad_edge=False, padding=(0, 0, 0, 1), header_style="dim", expand=False)
+    table = _table()
     for heading in ("from the log (UTC)", "true within", "the device claimed", "event", "device"):
         table.add_column(heading, no_wrap=True, min_width=10)
     for sighting in list(scene.sightings.newest)[-lines:]:
@@ -127,9 +125,11 @@ def _cells(sighting: Sighting) -> tuple[str, ...]:
 
 
 def _hints(scene: Scene) -> list[Text]:
-    lines = []
-    for label, hint in zip(("elsewhere:", ""), scene.hints, strict=True):
-        line = Text.assemble((f" {label:<11}", "dim"), hint)
+    lines = [Text(" in a second terminal:", "dim"), *(Text(f" {hint}") for hint in scene.hints)]
+    for line in lines:
         line.no_wrap, line.overflow = True, "crop"
-        lines.append(line)
     return lines
+
+
+def _table() -> Table:
+    return Table(box=None, pad_edge=True, padding=(0, 0, 0, 1), header_style="dim", expand=False)

@@ -66,7 +66,8 @@ def _nothing_lost(scene: Scene) -> Finding:
 
 def _resends(scene: Scene) -> Finding:
     tally, copies = scene.tally, scene.ledger.copies_in_log
-    line = f"replies lost {tally.replies_lost:,} · events that came again {tally.duplicates:,} · twice in the log {copies:,}"
+    again = f"events that came again {tally.duplicates:,}"
+    line = f"replies lost {tally.replies_lost:,} · {again} · twice in the log {copies:,}"
     # At least once is what ingestion promises; enrichment drops the copies.
     return Finding(True, "What was sent again was recognised.", (line,))
 
@@ -102,7 +103,7 @@ def _bounds(scene: Scene) -> Finding:
     )
     if not scene.accuracy.bounds_hold:
         return Finding(False, f"Fewer than {COVERAGE_LEAST:.1%} of the stated bounds hold!", (line,))
-    return Finding(True, "Every corrected time says how wrong it may be, and keeps its word.", (line,))
+    return Finding(True, "Times of devices with clock tokens say how wrong they may be, and keep their word.", (line,))
 
 
 def _table_line(row: ErrorRow) -> str:
