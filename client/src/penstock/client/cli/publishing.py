@@ -135,10 +135,8 @@ def publish_lines(target: Target, source: Path | None, stdin: BinaryIO, out: Con
         except UndeliveredError as error:
             lost = error
     stats = publisher.stats
-    summary = (
-        f"{stats.acknowledged} accepted, {stats.refused} refused, {report.bad} bad lines, {stats.failed} undelivered"
-    )
-    out.print(summary + (f" ({lost.first})" if lost else ""), markup=False)
+    summary = f"{stats.acknowledged} accepted, {stats.refused} refused, {report.bad} bad lines"
+    out.print(summary + (f", {lost.events} undelivered: {lost.first}" if lost else ""), markup=False)
     return not (lost or stats.refused or report.bad)
 
 
