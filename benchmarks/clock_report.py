@@ -8,7 +8,7 @@ from math import floor
 from pathlib import Path
 from string import Template
 
-from clock_methods import METHODS, OURS, SETTINGS
+from clock_methods import METHODS, MIDDLE, OURS, PEERS, SETTINGS, STEADY, WALL
 from penstock.simulation import Scenario
 
 
@@ -49,14 +49,14 @@ def write_page(path: Path, run: Run) -> None:
     names = ("errors", "bounds", "order")
     filled = {name: _markdown(rows) for name, (_, rows) in zip(names, _all(run), strict=True)}
     stalls, offline = run.summaries["stalls"], run.summaries["offline days"]
-    peers, wall, steady = (stalls[name] for name in (METHODS[2], OURS[0], OURS[1]))
+    peers, wall, steady = (stalls[name] for name in (PEERS, WALL, STEADY))
     path.write_text(
         text.substitute(
             filled,
             devices=run.devices,
             seed=run.seed,
             requests=run.scenarios[0].requests,
-            events=f"{sum(summary[METHODS[2]].events for summary in run.summaries.values()):,}",
+            events=f"{sum(summary[PEERS].events for summary in run.summaries.values()):,}",
             scenarios="\n".join(f"- **{scenario.name}**: {scenario.what}" for scenario in run.scenarios),
             drift=SETTINGS.drift_ppm_max,
             skew=_time(SETTINGS.server_skew_us / 1000),
@@ -65,8 +65,9 @@ def write_page(path: Path, run: Run) -> None:
             p99_ours=_time(wall.p99_ms),
             bound_wall=_time(wall.bound_p50_ms),
             bound_steady=_time(steady.bound_p50_ms),
-            middle_offline=_time(offline[METHODS[8]].p50_ms),
-            point_offline=_time(offline[OURS[0]].p50_ms),
+            stale=_time(SETTINGS.stale_us_max / 1000),
+            middle_offline=_time(offline[MIDDLE].p50_ms),
+            point_offline=_time(offline[WALL].p50_ms),
         ),
         encoding="utf-8",
     )

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 from penstock.client.cli.jsonl import BadLineError, EventLine, parse
-from penstock.client.clocks import Reading
+from penstock.client.reading import Reading
 
 
 def test_every_key() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grpc
 import pytest
 from penstock.client.cli.app import app
 from penstock.client.testing import FakeIngest
@@ -56,6 +57,16 @@ def test_lines_from_a_file(fake: FakeIngest, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "1200 accepted, 0 refused, 0 bad lines" in result.stderr
     assert len(fake.log) == 1200
+
+
+def test_server_that_goes_away_leaves_the_counts(fake: FakeIngest, tmp_path: Path) -> None:
+    fake.fail_next(grpc.StatusCode.UNAVAILABLE, "Kafka is gone", times=1000, retry_after_ms=50)
+    arguments = ("--server", fake.address, "--timeout", "0.3")
+    result = run("publish", "--jsonl", "-", *arguments, stdin=f"{GOOD}\n{GOOD}\n")
+    assert result.exit_code == 1
+    assert "0 accepted, 0 refused, 0 bad lines" in result.stderr
+    assert "stopped after line 2: 2 events were not delivered; first: not acknowledged within" in result.stderr
+    assert "UNAVAILABLE: Kafka is gone" in result.stderr
 
 
 def test_many_bad_lines_do_not_flood(fake: FakeIngest) -> None:

@@ -55,10 +55,10 @@ def test_raw_batch_event_by_event() -> None:
             Event(
                 type="page.viewed",
                 seq=7,
-                occurred=DeviceTime(wall_us=NOON_US - HOUR_US),
+                occurred=occurred,
                 attributes={"b": "2", "a": "1"},
             ),
-            Event(type="nope", id="mine", occurred=DeviceTime(wall_us=NOON_US - HOUR_US), data=b"xyz"),
+            Event(type="nope", id="mine", occurred=occurred, data=b"xyz"),
         ],
         stamp=Stamp(
             received_us=NOON_US + 1000,
@@ -105,3 +105,9 @@ def test_other_messages() -> None:
 def test_clock_of_this_device() -> None:
     estimate = ClockEstimate(method=CLOCK_METHOD_ECHO, domain=CLOCK_DOMAIN_STEADY, error_bound_us=1500)
     assert clock_text(estimate) == "times of this device are known ± 1.5 ms (ECHO)"
+
+
+def test_devices_do_not_steer_the_terminal() -> None:
+    (entry,) = entries(Event(type="t", attributes={"a": "\x1b[2Jä\n"}, clock=Clock(corrected_us=NOON_US)))
+    assert entry.text.endswith(r"a=\x1b[2Jä\n")
+    assert entry.fields["attributes"] == {"a": "\x1b[2Jä\n"}

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from penstock.client.attempt import Attempt, Reset, Send, Wait, Window
 from penstock.client.batch import Batch
-from penstock.client.clocks import Reading
 from penstock.client.encoding import event_of
 from penstock.client.errors import (
     BatchRejectedError,
@@ -16,6 +15,7 @@ from penstock.client.errors import (
     PublisherClosedError,
 )
 from penstock.client.outbox import Outbox
+from penstock.client.reading import Reading
 from penstock.client.receipt import Pending, Status
 from penstock.client.retry import Failure
 from penstock.client.settings import PublisherSettings

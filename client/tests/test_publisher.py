@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -170,7 +172,7 @@ def test_event_that_no_batch_can_hold(publisher: Publisher) -> None:
 def test_flush_says_when_it_takes_too_long(fake: FakeIngest, publisher: Publisher) -> None:
     with fake.hold():
         pending = publisher.publish(*EVENT)
-        with pytest.raises(FlushTimeoutError, match=r"1 events are still under way after 0.01 s"):
+        with pytest.raises(FlushTimeoutError, match=r"1 event is still under way after 0\.01 s"):
             publisher.flush(0.01)
         with pytest.raises(TimeoutError, match=r"event 1 is still under way after 0.01 s"):
             pending.result(0.01)
@@ -284,6 +286,24 @@ def test_unknown_transport_is_named(fake: FakeIngest) -> None:
     wrong: Any = "pigeon"
     with pytest.raises(ValueError, match="transport must be one of unary, stream, not 'pigeon'"):
         Publisher(fake.address, "d1", security=Plaintext(), transport=wrong)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_tls(tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", *names]
+    subprocess.run([*make, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
+    credentials = grpc.ssl_server_credentials([(key.read_bytes(), certificate.read_bytes())])
+    with FakeIngest(credentials=credentials) as fake:
+        with Publisher(fake.address, "d1", security=Tls(certificate)) as publisher:
+            assert publisher.publish(*EVENT).result(PATIENCE_S).delivered
+        stranger = Publisher(fake.address, "d2", security=Tls(), settings=quick(delivery_timeout_s=0.5))
+        with pytest.raises(DeliveryTimeoutError):
+            stranger.publish(*EVENT).result(PATIENCE_S)
+        with pytest.raises(UndeliveredError):
+            stranger.close()
+    assert len(fake.log) == 1
 
 
 def test_tls_without_its_certificate(tmp_path: Path) -> None:

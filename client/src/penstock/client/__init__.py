@@ -7,7 +7,7 @@
 
 from penstock.client.aio import AsyncPendingReceipt, AsyncPublisher
 from penstock.client.channel import Plaintext, Tls
-from penstock.client.clocks import DeviceClocks, Reading, SystemClocks
+from penstock.client.clocks import DeviceClocks, SystemClocks
 from penstock.client.errors import (
     BatchRejectedError,
     BufferFullError,
@@ -20,6 +20,7 @@ from penstock.client.errors import (
     UndeliveredError,
 )
 from penstock.client.publisher import PendingReceipt, Publisher
+from penstock.client.reading import Reading
 from penstock.client.receipt import Receipt, Status
 from penstock.client.settings import PublisherSettings
 from penstock.client.stats import Stats

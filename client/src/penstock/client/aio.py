@@ -18,7 +18,7 @@ from penstock.client.aio_sender import AioSender
 from penstock.client.aio_transport import aio_transport_of, open_aio_channel
 from penstock.client.batch import Batch
 from penstock.client.channel import Security, TransportName
-from penstock.client.clocks import DeviceClocks, Reading, SystemClocks, reading_of
+from penstock.client.clocks import DeviceClocks, SystemClocks
 from penstock.client.encoding import Extras, event_of
 from penstock.client.errors import (
     BufferFullError,
@@ -27,6 +27,7 @@ from penstock.client.errors import (
     UndeliveredError,
 )
 from penstock.client.outbox import Outbox
+from penstock.client.reading import Reading, reading_of
 from penstock.client.receipt import Pending, Receipt
 from penstock.client.sender import log_refused, now_us
 from penstock.client.settings import PublisherSettings
@@ -126,9 +127,7 @@ class AsyncPublisher:
         try:
             await asyncio.wait_for(self._sender.wait_for(lambda: self._outbox.settled_through() >= last), timeout_s)
         except TimeoutError as error:
-            raise FlushTimeoutError(
-                f"{self._outbox.tally.buffered} events are still under way after {timeout_s:g} s"
-            ) from error
+            raise self._outbox.not_flushed(timeout_s) from error
 
     async def close(self, timeout_s: float | None = None) -> None:
         """Flushes and ends. Raises UndeliveredError if events were given up, now or earlier."""

@@ -10,22 +10,13 @@ an event from before the sleep too late by the whole sleep, without anything to 
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
 from time import clock_gettime_ns, time_ns
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
+from penstock.client.reading import Reading
 
 # Linux calls it BOOTTIME; elsewhere (macOS) MONOTONIC itself counts through sleep.
 _STEADY_CLOCK: int | None = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
-
-
-class Reading(NamedTuple):
-    """A moment as the device saw it."""
-
-    wall_us: int
-    steady_us: int | None = None
 
 
 class DeviceClocks(Protocol):
@@ -51,12 +42,3 @@ class SystemClocks:
 def read(clocks: DeviceClocks) -> Reading:
     """Now, by both clocks."""
     return Reading(clocks.wall_us(), clocks.steady_us())
-
-
-def reading_of(moment: Reading | datetime) -> Reading:
-    """A wall clock reading from a datetime, in integers. Refuses a datetime without a time zone."""
-    if isinstance(moment, Reading):
-        return moment
-    if moment.tzinfo is None:
-        raise ValueError(f"occurred={moment.isoformat()} has no time zone; use datetime(..., tzinfo=UTC)")
-    return Reading((moment - _EPOCH) // _MICROSECOND)

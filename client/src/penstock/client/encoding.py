@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-from penstock.client.clocks import Reading
+from penstock.client.reading import Reading
 from penstock.events.v1.event_pb2 import Event
 from penstock.events.v1.raw_batch_pb2 import RawBatchView
 from penstock.ingest.v1.ingest_pb2 import PublishRequest

@@ -18,9 +18,15 @@ from collections.abc import Callable
 from penstock.client.attempt import Attempt, Reset, Send, Step, Wait, Window
 from penstock.client.batch import Answer, Batch
 from penstock.client.buffer import Buffer
-from penstock.client.clocks import Reading
 from penstock.client.encoding import set_echo, set_sent
-from penstock.client.errors import BatchRejectedError, DeliveryTimeoutError, EventDroppedError, PenstockError
+from penstock.client.errors import (
+    BatchRejectedError,
+    DeliveryTimeoutError,
+    EventDroppedError,
+    FlushTimeoutError,
+    PenstockError,
+)
+from penstock.client.reading import Reading
 from penstock.client.retry import RETRIED_EXCHANGE, Backoff, Failure, may_retry
 from penstock.client.settings import PublisherSettings
 from penstock.client.stats import Tally
@@ -196,10 +202,17 @@ class Outbox:
 
     def _too_late(self, attempts: int) -> DeliveryTimeoutError:
         tried = f"{attempts} attempt{'' if attempts == 1 else 's'}"
-        last = f"; the last failure was {self._last_failure}" if self._last_failure else ""
         return DeliveryTimeoutError(
-            f"not acknowledged within delivery_timeout_s = {self._delivery_timeout_s:g} ({tried}){last}"
+            f"not acknowledged within delivery_timeout_s = {self._delivery_timeout_s:g} ({tried}){self._last_words()}"
         )
+
+    def not_flushed(self, timeout_s: float | None) -> FlushTimeoutError:
+        """What to say when flushing took too long."""
+        count = f"{self.tally.buffered} event{' is' if self.tally.buffered == 1 else 's are'}"
+        return FlushTimeoutError(f"{count} still under way after {timeout_s:g} s{self._last_words()}")
+
+    def _last_words(self) -> str:
+        return f"; the last failure was {self._last_failure}" if self._last_failure else ""
 
     def _give_up(self, batches: list[Batch], error: PenstockError) -> list[Batch]:
         for batch in batches:

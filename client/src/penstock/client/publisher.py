@@ -18,7 +18,7 @@ from typing import Self, Unpack
 
 from penstock.client.batch import Batch
 from penstock.client.channel import Security, TransportName, open_channel
-from penstock.client.clocks import DeviceClocks, Reading, SystemClocks, reading_of
+from penstock.client.clocks import DeviceClocks, SystemClocks
 from penstock.client.encoding import Extras, event_of
 from penstock.client.errors import (
     BufferFullError,
@@ -28,6 +28,7 @@ from penstock.client.errors import (
     UndeliveredError,
 )
 from penstock.client.outbox import Outbox
+from penstock.client.reading import Reading, reading_of
 from penstock.client.receipt import Pending, Receipt
 from penstock.client.sender import Sender, log_refused, now_us
 from penstock.client.settings import PublisherSettings
@@ -159,13 +160,15 @@ class Publisher:
             if not sender.settled.wait_for(
                 lambda: outbox.settled_through() >= last and not sender.calls_back(), timeout_s
             ):
-                raise FlushTimeoutError(f"{outbox.tally.buffered} events are still under way after {timeout_s:g} s")
+                raise outbox.not_flushed(timeout_s)
 
     def close(self, timeout_s: float | None = None) -> None:
         """Flushes (for `close_timeout_s` unless told otherwise) and ends. A second close does nothing.
 
         Raises UndeliveredError if events of this publisher were given up, now or earlier.
         """
+        if self._sender.calls_back_here():
+            raise RuntimeError("close() in a callback of the publisher would wait for itself")
         with self._sender.lock:
             if self._closed:
                 return

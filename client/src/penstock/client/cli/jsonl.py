@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from penstock.client.clocks import Reading
 from penstock.client.encoding import Extras
+from penstock.client.reading import Reading
 
 _KEYS = ("type", "attributes", "data", "data_base64", "occurred", *Extras.__annotations__)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.client.cli.screen import write_line
 from penstock.topics import Topic, TopicMap
 from penstock.topics.kafka import LiveTopic, describe
 from rich.console import Console
@@ -18,7 +19,7 @@ def list_topics(topic_map: TopicMap, bootstrap: str, out: Console) -> None:
     if out.is_terminal:
         out.print(_table(rows))
     else:
-        out.print("\n".join("\t".join(cells) for cells in (_HEADINGS, *rows)), markup=False)
+        write_line(out, "\n".join("\t".join(cells) for cells in (_HEADINGS, *rows)))
 
 
 def row(live: LiveTopic, topic: Topic) -> tuple[str, ...]:

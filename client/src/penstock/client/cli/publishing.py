@@ -17,7 +17,7 @@ from penstock.client.channel import Security
 from penstock.client.cli.jsonl import BadLineError, EventLine, parse
 from penstock.client.cli.options import host_and_port
 from penstock.client.cli.rendering import clock_text
-from penstock.client.errors import PenstockError, UndeliveredError
+from penstock.client.errors import PenstockError
 from penstock.client.publisher import Publisher
 from penstock.client.receipt import Receipt, Status
 from penstock.client.settings import PublisherSettings
@@ -26,6 +26,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, Ta
 
 _CONNECT_TIMEOUT_S = 3.0
 _FAULTS_SHOWN_MAX = 20
+# Events that time out say why; closing first would only say that it closed.
+_CLOSE_GRACE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Target:
             linger_s=linger_s,
             delivery_timeout_s=self.timeout_s,
             block_timeout_s=self.timeout_s,
-            close_timeout_s=self.timeout_s,
+            close_timeout_s=self.timeout_s + _CLOSE_GRACE_S,
         )
 
     def check_reachable(self) -> None:
@@ -95,6 +97,8 @@ class LineReport:
     """The line of each event, by its sequence number."""
     bad: int = 0
     refused: int = 0
+    last: int = 0
+    """The last line that was read."""
 
     def bad_line(self, number: int, reason: str) -> None:
         """The line is not an event."""
@@ -118,7 +122,6 @@ def publish_lines(target: Target, source: Path | None, stdin: BinaryIO, out: Con
     """Publishes a file (None: stdin) line by line. False: not all of it was accepted."""
     target.check_reachable()
     report = LineReport(out)
-    lost: UndeliveredError | None = None
     publisher = Publisher(
         target.server,
         target.device_id,
@@ -126,22 +129,22 @@ def publish_lines(target: Target, source: Path | None, stdin: BinaryIO, out: Con
         settings=target.settings(linger_s=0.02),
         on_refused=report.refused_event,
     )
+    faults: list[PenstockError] = []
     try:
-        with _lines(source, stdin, out) as lines:
+        with publisher, _lines(source, stdin, out) as lines:
             _publish_each(publisher, lines, report)
-    finally:
-        try:
-            publisher.close()
-        except UndeliveredError as error:
-            lost = error
+    except PenstockError as error:  # no room for too long, or not all delivered: the counts say how far it got
+        faults.append(error)
     stats = publisher.stats
-    summary = f"{stats.acknowledged} accepted, {stats.refused} refused, {report.bad} bad lines"
-    out.print(summary + (f", {lost.events} undelivered: {lost.first}" if lost else ""), markup=False)
-    return not (lost or stats.refused or report.bad)
+    out.print(f"{stats.acknowledged} accepted, {stats.refused} refused, {report.bad} bad lines", markup=False)
+    for fault in faults:
+        out.print(f"stopped after line {report.last}: {fault}", style="red", markup=False)
+    return not (faults or stats.refused or report.bad)
 
 
 def _publish_each(publisher: Publisher, lines: Iterable[bytes], report: LineReport) -> None:
     for number, line in enumerate(lines, 1):
+        report.last = number
         if not line.strip():
             continue
         report.numbers.append(number)  # before publishing: the refusal may come back at once

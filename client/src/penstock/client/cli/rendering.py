@@ -68,6 +68,13 @@ def clock_text(clock: ClockEstimate) -> str:
     return f"times of this device are known {bound_text(bound)} ({method_text(clock.method)})"
 
 
+def visible(text: str) -> str:
+    """What a device sent must not steer the terminal: control characters are shown as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
 def entries(message: Message, zone: tzinfo | None = UTC) -> Iterator[Entry]:
     """One entry per event or, for other messages, one per record."""
     if isinstance(message, RawBatch):
@@ -78,7 +85,7 @@ def entries(message: Message, zone: tzinfo | None = UTC) -> Iterator[Entry]:
         yield _event(message, message.clock, message.device_id, zone, refused=False)
     else:
         fields = MessageToDict(message, preserving_proto_field_name=True)
-        yield Entry(" ".join(f"{name}={value}" for name, value in fields.items()), fields)
+        yield Entry(visible(" ".join(f"{name}={value}" for name, value in fields.items())), fields)
 
 
 def _raw(batch: RawBatch, zone: tzinfo | None) -> Iterator[Entry]:
@@ -171,5 +178,5 @@ def _rejected(batch: RejectedBatch, zone: tzinfo | None) -> Iterator[Entry]:
 
 
 def _entry(parts: tuple[tuple[str, str], ...], fields: dict[str, Any], refused: bool) -> Entry:
-    shown = tuple((text, style) for text, style in parts if text)
+    shown = tuple((visible(text), style) for text, style in parts if text)
     return Entry(" ".join(text for text, _ in shown), fields, refused, shown)

@@ -11,12 +11,18 @@ from rich.console import Console
 
 def stdout() -> Console:
     """For results. Long lines stay whole, so that they can be piped."""
-    return Console(soft_wrap=True, highlight=False)
+    return Console(soft_wrap=True, highlight=False, emoji=False)
 
 
 def stderr() -> Console:
     """For progress, faults and summaries."""
-    return Console(stderr=True, soft_wrap=True, highlight=False)
+    return Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
+
+
+def write_line(out: Console, line: str) -> None:
+    """A line for programs: exactly this, at once."""
+    out.file.write(f"{line}\n")
+    out.file.flush()
 
 
 def fail(message: str) -> NoReturn:

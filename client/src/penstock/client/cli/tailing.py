@@ -16,6 +16,7 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaExcepti
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from penstock.client.cli.rendering import Entry, entries
+from penstock.client.cli.screen import write_line
 from penstock.topics import TopicMap
 from penstock.topics.contracts import descriptor
 from penstock.topics.kafka import describe
@@ -119,7 +120,7 @@ def _messages(consumer: Consumer, message_class: type[Message]) -> Iterator[tupl
 
 def _show(entry: Entry, record_fields: dict[str, object], as_json: bool, out: Console) -> None:
     if as_json:
-        out.print(json.dumps(record_fields | entry.fields, ensure_ascii=False), markup=False)
+        write_line(out, json.dumps(record_fields | entry.fields))
     else:
         line = Text.assemble(*((f"{text} ", style) for text, style in entry.parts)) if entry.parts else Text(entry.text)
         line.rstrip()

@@ -51,11 +51,15 @@ class _Fault:
 class FakeIngest:
     """Use it as a context manager; `address` is where it listens."""
 
-    def __init__(self, types: frozenset[str] | None = None, window_batches: int = 4) -> None:
+    def __init__(
+        self,
+        types: frozenset[str] | None = None,
+        window_batches: int = 4,
+        credentials: grpc.ServerCredentials | None = None,
+    ) -> None:
         self.requests: list[PublishRequest] = []
         self.log: list[tuple[str, str, int]] = []
         self.streams = 0
-        self.under_way_max = 0
         self._types = types
         self._window = Window(batches=window_batches, bytes=4 << 20)
         self._faults: deque[_Fault] = deque()
@@ -64,7 +68,11 @@ class FakeIngest:
         self._open.set()
         self._server = grpc.server(futures.ThreadPoolExecutor(_WORKERS))
         ingest_pb2_grpc.add_IngestServiceServicer_to_server(_Servicer(self), self._server)
-        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        listen = "localhost:0" if credentials else "127.0.0.1:0"
+        port = (
+            self._server.add_secure_port(listen, credentials) if credentials else self._server.add_insecure_port(listen)
+        )
+        self.address = f"{listen.partition(':')[0]}:{port}"
 
     # What a test may ask for
 

@@ -23,7 +23,7 @@ from penstock.embedded.supervisor import Supervisor
 from rich.console import Console
 
 DEVICES = 300
-STYLES = {"✓": "green", "✗": "bold red", " ": "", "p": "bold"}
+STYLES = {"✓": "green", "✗": "bold red"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,7 +51,7 @@ def _demo(options: argparse.Namespace, supervisor: Supervisor, console: Console)
     scene = Scene(options.devices, options.duration, stack, _command())
     _say(f"{scene.devices:,} devices go online; Ctrl-C ends it. Meanwhile, in a second terminal:")
     for hint in scene.hints:
-        _write(f"      {hint}\n")
+        _write(f"    {hint}\n")
     with PlainView(_write) if options.plain or not console.is_terminal else LiveView(console) as view:
         asyncio.run(run(scene, options.seed, supervisor, view))
     return scene

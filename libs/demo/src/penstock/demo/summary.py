@@ -36,14 +36,17 @@ def is_good(scene: Scene) -> bool:
 
 def summary(scene: Scene) -> list[str]:
     """Line by line."""
-    lines = [f"{scene.devices:,} devices made {scene.ledger.in_log:,} events in {scene.elapsed_s:.0f} seconds.", ""]
+    lines = [
+        f"{scene.devices:,} devices, {scene.elapsed_s:.0f} seconds, {scene.ledger.in_log:,} events in the log.",
+        "",
+    ]
     for finding in findings(scene):
         lines.append(f"{'✓' if finding.kept else '✗'} {finding.title}")
         lines += [f"    {line}" for line in finding.lines]
     lines += ["", *(_table_line(row) for row in (ERROR_HEADINGS, *error_rows(scene.accuracy))), ""]
     lines += [
         "Next:  make test              everything that holds, checked on this machine",
-        "       make bench-clock       the same comparison, scenario by scenario; docs/clock.md",
+        "       make bench-clock       the same, scenario by scenario (docs/clock.md)",
         "       docs/architecture.md   how it works, and why",
     ]
     return lines
@@ -103,7 +106,7 @@ def _bounds(scene: Scene) -> Finding:
     )
     if not scene.accuracy.bounds_hold:
         return Finding(False, f"Fewer than {COVERAGE_LEAST:.1%} of the stated bounds hold!", (line,))
-    return Finding(True, "Times of devices with clock tokens say how wrong they may be, and keep their word.", (line,))
+    return Finding(True, "Times of devices with clock tokens say how wrong they may be; it holds.", (line,))
 
 
 def _table_line(row: ErrorRow) -> str:

@@ -36,6 +36,7 @@ class Child:
     folder: Path | None = None  # to run in
     ready_timeout_s: float = 60.0
     stop_grace_s: float = 15.0
+    stop_signal: signal.Signals = signal.SIGTERM  # asks for an orderly end
 
 
 class Warden:
@@ -84,7 +85,7 @@ class Process:
     def terminate(self) -> None:
         """Asks the process, not its group: how its own children end is its affair."""
         self.expected_to_end = True
-        self._popen.terminate()
+        self._popen.send_signal(self.child.stop_signal)
         self._popen.send_signal(signal.SIGCONT)  # a test may have paused it; it could not hear us
 
     def kill(self) -> None:
