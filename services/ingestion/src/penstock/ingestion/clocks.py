@@ -1,8 +1,9 @@
 """What ingestion knows of its devices' clocks, from wherever it is kept, and what it hands back.
 
 In:  a request's readings and token. Out: an estimate of the device's clock, and a token for the reply.
-The knowledge travels in the token; for devices without tokens it waits in a bounded cache of this process; on a
-stream, where requests overtake the tokens, the newest knowledge of the stream counts.
+The knowledge travels in the token. A bounded cache of this process keeps it for devices without tokens, and the
+order of sequence numbers for those whose last reply was lost. On a stream, where requests overtake tokens, the newest
+counts.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Observed:
     boot_id: str
     estimate: Estimate
     floor: Floor | None
-    keep_in: ClockCache | None
+    keep_in: ClockCache | None  # None: nothing was learnt
 
 
 class ClockDesk:
@@ -82,10 +83,12 @@ class ClockDesk:
         if domain is None:
             return Observed(device_id, boot_id, unusable(), None, None)
         told = self._told(request, received_us, domain)
-        kept = session if session is not None else (self._cache if told is None else None)
-        state = kept.get(device_id, boot_id, domain) if kept is not None else None
+        kept = session if session is not None else self._cache
+        known = kept.get(device_id, boot_id, domain)
+        # On a stream the newest counts, since requests overtake tokens. Otherwise the token does.
+        state = known or told if session is not None else with_newest_floor(told, known) or known
         echo = told.echo(reading(request.reply_received, domain)) if told is not None else None
-        estimate = self._estimate(state or told, domain, request, received_us, echo)
+        estimate = self._estimate(state, domain, request, received_us, echo)
         floor = estimate.next_state.floor if estimate.next_state is not None else None
         return Observed(device_id, boot_id, estimate, floor, kept)
 
@@ -124,6 +127,15 @@ class ClockDesk:
         if observed.keep_in is not None:
             observed.keep_in.put(observed.device_id, observed.boot_id, state)
         return self._sealer.seal(state, observed.device_id, observed.boot_id)
+
+
+def with_newest_floor(told: ClockState | None, known: ClockState | None) -> ClockState | None:
+    """A reply that was lost took its floor with it: the device's token is then older than what we remember."""
+    if told is None or known is None or known.floor is None:
+        return told
+    if told.floor is not None and told.floor.seq >= known.floor.seq:
+        return told
+    return told._replace(floor=known.floor)
 
 
 def reading(of: Reading, domain: Domain) -> int | None:
