@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from confluent_kafka import Producer
@@ -62,6 +65,18 @@ def test_tail_as_json_stops_in_the_middle_of_a_batch(kafka: Kafka, topic_prefix:
         ("first", 2, raw_topic),
         ("second", 1, raw_topic),
     ]
+
+
+def test_reader_that_has_seen_enough(kafka: Kafka, topic_prefix: str, raw_topic: str) -> None:
+    command = [sys.executable, "-m", "penstock.client", "tail", RAW, "--from-beginning", "--json", "--max", "4"]
+    environment = {"PENSTOCK_BOOTSTRAP": kafka.bootstrap, "PENSTOCK_TOPIC_PREFIX": topic_prefix}
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = subprocess.run(
+        command, stdout=writer, stderr=subprocess.PIPE, env=os.environ | environment, check=False, timeout=60
+    )
+    os.close(writer)
+    assert (result.returncode, result.stderr) == (0, b"")
 
 
 def test_topic_that_kafka_does_not_have(kafka: Kafka, topic_prefix: str, raw_topic: str) -> None:

@@ -43,6 +43,9 @@ def _one_sentence(*more: type[Exception]) -> Iterator[None]:
     expected: tuple[type[Exception], ...] = (PenstockError, OptionError, OSError, *more)
     try:
         yield
+    except BrokenPipeError:  # whoever read the output has seen enough, as in `penstock tail … | head`
+        screen.hang_up()
+        raise typer.Exit(0) from None
     except expected as error:
         screen.fail(str(error))
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import NoReturn
 
@@ -23,6 +24,11 @@ def write_line(out: Console, line: str) -> None:
     """A line for programs: exactly this, at once."""
     out.file.write(f"{line}\n")
     out.file.flush()
+
+
+def hang_up() -> None:
+    """Nobody reads stdout any more: what is left in its buffer must not raise at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fail(message: str) -> NoReturn:
