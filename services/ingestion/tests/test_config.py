@@ -4,8 +4,9 @@ import base64
 from pathlib import Path
 
 import pytest
-from penstock.ingestion.config import PREFIX, SETTINGS, describe, load
-from penstock.ingestion.errors import ConfigError
+from penstock.ingestion.config import PREFIX, SETTINGS, load
+from penstock.serving.errors import ConfigError
+from penstock.serving.settings import describe
 
 
 def test_defaults_need_no_environment() -> None:
@@ -71,5 +72,5 @@ def test_kafka_settings_come_from_a_file(tmp_path: Path) -> None:
 
 
 def test_help_lists_every_setting() -> None:
-    text = describe()
+    text = describe(SETTINGS)
     assert all(setting.variable in text for setting in SETTINGS.values())

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from penstock.document import InvalidDocumentError
 from penstock.ingestion import config as settings
-from penstock.ingestion.errors import ConfigError
 from penstock.ingestion.gate import Gate
 from penstock.pipeline import load as load_pipeline
+from penstock.serving.address import AddressInUse
+from penstock.serving.errors import ConfigError
+from penstock.serving.settings import describe
 from penstock.topics import load as load_topics
 
 logger = logging.getLogger("penstock.ingestion")
@@ -20,7 +22,7 @@ logger = logging.getLogger("penstock.ingestion")
 
 def main(arguments: list[str], environment: dict[str, str]) -> int:
     if arguments:
-        sys.stdout.write(f"Usage: python -m penstock.ingestion\n\n{settings.describe()}\n")
+        sys.stdout.write(f"Usage: python -m penstock.ingestion\n\n{describe(settings.SETTINGS)}\n")
         return 0 if arguments[0] in {"-h", "--help"} else 2
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s")
     try:
@@ -36,7 +38,7 @@ def main(arguments: list[str], environment: dict[str, str]) -> int:
     with tempfile.TemporaryDirectory(prefix="penstock-metrics-") as folder:
         # prometheus_client decides at import whether it shares its counts between processes.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-        from penstock.ingestion.workers import AddressInUse, run
+        from penstock.ingestion.workers import run
 
         try:
             return run(config, gate, topics, Path(folder))

@@ -7,26 +7,27 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from penstock.ingestion.errors import ConfigError
 from penstock.ingestion.gate import Limits
+from penstock.serving.settings import (
+    address,
+    existing_file,
+    one_of,
+    properties_file,
+    raise_if,
+    read,
+    rows,
+    text,
+    tls_faults,
+    whole,
+)
 
 PREFIX = "PENSTOCK_INGESTION_"
 KEY_BYTES_MIN = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    variable: str
-    default: str
-    parse: Callable[[str], Any]
-    about: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,40 +59,6 @@ class Config:
     recent_devices_max: int
 
 
-def whole(least: int, most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.lstrip("-").isdigit() or not least <= int(text) <= most:
-            raise ValueError(f"must be a whole number from {least:,} to {most:,}")
-        return int(text)
-
-    return parse
-
-
-def one_of(*choices: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in choices:
-            raise ValueError(f"must be one of {', '.join(choices)}")
-        return text
-
-    return parse
-
-
-def address(text: str) -> str:
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdigit() or int(port) > 65535:
-        raise ValueError("must be HOST:PORT, for example 0.0.0.0:7070")
-    return text
-
-
-def existing_file(text: str) -> Path | None:
-    if not text:
-        return None
-    path = Path(text)
-    if not os.access(path, os.R_OK) or not path.is_file():
-        raise ValueError("names a file that does not exist or cannot be read")
-    return path
-
-
 def key_file(text: str) -> tuple[bytes, ...]:
     path = existing_file(text)
     if path is None:
@@ -112,91 +79,46 @@ def key_file(text: str) -> tuple[bytes, ...]:
     return tuple(keys)
 
 
-def properties_file(text: str) -> dict[str, str]:
-    path = existing_file(text)
-    settings = {}
-    for number, line in enumerate(path.read_text().splitlines() if path else (), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        name, equals, value = line.partition("=")
-        if not equals:
-            raise ValueError(f"names a file whose line {number} is not NAME=VALUE")
-        settings[name.strip()] = value.strip()
-    return settings
-
-
-def text(value: str) -> str:
-    return value
-
-
-SETTINGS: dict[str, Setting] = {
-    name: Setting(variable if variable.startswith("PENSTOCK_") else PREFIX + variable, default, parse, about)
-    for name, variable, default, parse, about in (
-        ("listen", "LISTEN", "0.0.0.0:7070", address, "where gRPC is served; port 0 takes a free one"),
-        ("metrics_listen", "METRICS_LISTEN", "0.0.0.0:9464", address, "where Prometheus scrapes"),
-        ("workers", "WORKERS", "1", whole(0, 256), "processes that serve; 0 is one per core"),
-        ("bootstrap", "PENSTOCK_BOOTSTRAP", "127.0.0.1:9092", text, "Kafka's bootstrap servers"),
-        ("kafka_file", "PENSTOCK_KAFKA_CONFIG_FILE", "", properties_file, "librdkafka settings, NAME=VALUE per line"),
-        ("topic_prefix", "PENSTOCK_TOPIC_PREFIX", "", text, "stands before every topic's name"),
-        ("topics", "TOPICS", "verify", one_of("verify", "create"), "what to do about missing topics at start"),
-        ("pipeline", "PENSTOCK_PIPELINE", "", existing_file, "pipeline.yaml; default: the social pipeline"),
-        ("tls_certificate", "TLS_CERTIFICATE", "", existing_file, "PEM chain; with it, gRPC is served over TLS"),
-        ("tls_key", "TLS_KEY", "", existing_file, "PEM key of the certificate"),
-        ("tls_client_ca", "TLS_CLIENT_CA", "", existing_file, "PEM roots; with them, clients need certificates"),
-        ("clock_keys", "CLOCK_KEY_FILE", "", key_file, "base64 keys of clock tokens: the current one, then previous"),
-        ("drift_ppm_max", "DRIFT_PPM_MAX", "200", whole(1, 10_000), "how fast a device's clock may drift"),
-        ("server_skew_us", "SERVER_SKEW_US", "2000", whole(0, 10_000_000), "how far our pods' clocks may be apart"),
-        ("token_age_max_s", "TOKEN_AGE_MAX_S", "1209600", whole(60, 31_536_000), "when a clock token expires"),
-        ("request_bytes_max", "REQUEST_BYTES_MAX", "4194304", whole(1_024, 4_194_304), "largest request"),
-        ("events_max", "EVENTS_MAX", "5000", whole(1, 100_000), "events per request"),
-        ("attributes_max", "ATTRIBUTES_MAX", "64", whole(1, 1_024), "attributes per event"),
-        ("attribute_name_bytes_max", "ATTRIBUTE_NAME_BYTES_MAX", "64", whole(1, 1_024), "bytes of a name"),
-        ("attribute_value_bytes_max", "ATTRIBUTE_VALUE_BYTES_MAX", "8192", whole(1, 1 << 20), "bytes of a value"),
-        ("data_bytes_max", "DATA_BYTES_MAX", "262144", whole(0, 4 << 20), "bytes of an event's data"),
-        ("inflight_bytes_max", "INFLIGHT_BYTES_MAX", "67108864", whole(1 << 20, 1 << 34), "unconfirmed, per worker"),
-        ("produce_timeout_s", "PRODUCE_TIMEOUT_S", "10", whole(1, 300), "when an unconfirmed record is given up"),
-        ("stream_window_batches", "STREAM_WINDOW_BATCHES", "16", whole(1, 1_024), "under way per stream"),
-        ("stream_window_bytes", "STREAM_WINDOW_BYTES", "8388608", whole(1_024, 1 << 30), "under way per stream"),
-        ("concurrent_rpcs_max", "CONCURRENT_RPCS_MAX", "4096", whole(1, 1_000_000), "calls under way per worker"),
-        (
-            "connection_age_max_s",
-            "CONNECTION_AGE_MAX_S",
-            "300",
-            whole(1, 86_400),
-            "connections are renewed to spread load",
-        ),
-        ("drain_wait_s", "DRAIN_WAIT_S", "3", whole(0, 300), "on stop: time for balancers to see NOT_SERVING"),
-        ("drain_grace_s", "DRAIN_GRACE_S", "20", whole(1, 600), "on stop: time for what is under way"),
-        ("recent_devices_max", "RECENT_DEVICES_MAX", "50000", whole(1, 10_000_000), "devices remembered per worker"),
-    )
-}
+SETTINGS = rows(
+    PREFIX,
+    ("listen", "LISTEN", "0.0.0.0:7070", address, "where gRPC is served; port 0 takes a free one"),
+    ("metrics_listen", "METRICS_LISTEN", "0.0.0.0:9464", address, "where Prometheus scrapes"),
+    ("workers", "WORKERS", "1", whole(0, 256), "processes that serve; 0 is one per core"),
+    ("bootstrap", "PENSTOCK_BOOTSTRAP", "127.0.0.1:9092", text, "Kafka's bootstrap servers"),
+    ("kafka_file", "PENSTOCK_KAFKA_CONFIG_FILE", "", properties_file, "librdkafka settings, NAME=VALUE per line"),
+    ("topic_prefix", "PENSTOCK_TOPIC_PREFIX", "", text, "stands before every topic's name"),
+    ("topics", "TOPICS", "verify", one_of("verify", "create"), "what to do about missing topics at start"),
+    ("pipeline", "PENSTOCK_PIPELINE", "", existing_file, "pipeline.yaml; default: the social pipeline"),
+    ("tls_certificate", "TLS_CERTIFICATE", "", existing_file, "PEM chain; with it, gRPC is served over TLS"),
+    ("tls_key", "TLS_KEY", "", existing_file, "PEM key of the certificate"),
+    ("tls_client_ca", "TLS_CLIENT_CA", "", existing_file, "PEM roots; with them, clients need certificates"),
+    ("clock_keys", "CLOCK_KEY_FILE", "", key_file, "base64 keys of clock tokens: the current one, then previous"),
+    ("drift_ppm_max", "DRIFT_PPM_MAX", "200", whole(1, 10_000), "how fast a device's clock may drift"),
+    ("server_skew_us", "SERVER_SKEW_US", "2000", whole(0, 10_000_000), "how far our pods' clocks may be apart"),
+    ("token_age_max_s", "TOKEN_AGE_MAX_S", "1209600", whole(60, 31_536_000), "when a clock token expires"),
+    ("request_bytes_max", "REQUEST_BYTES_MAX", "4194304", whole(1_024, 4_194_304), "largest request"),
+    ("events_max", "EVENTS_MAX", "5000", whole(1, 100_000), "events per request"),
+    ("attributes_max", "ATTRIBUTES_MAX", "64", whole(1, 1_024), "attributes per event"),
+    ("attribute_name_bytes_max", "ATTRIBUTE_NAME_BYTES_MAX", "64", whole(1, 1_024), "bytes of a name"),
+    ("attribute_value_bytes_max", "ATTRIBUTE_VALUE_BYTES_MAX", "8192", whole(1, 1 << 20), "bytes of a value"),
+    ("data_bytes_max", "DATA_BYTES_MAX", "262144", whole(0, 4 << 20), "bytes of an event's data"),
+    ("inflight_bytes_max", "INFLIGHT_BYTES_MAX", "67108864", whole(1 << 20, 1 << 34), "unconfirmed, per worker"),
+    ("produce_timeout_s", "PRODUCE_TIMEOUT_S", "10", whole(1, 300), "when an unconfirmed record is given up"),
+    ("stream_window_batches", "STREAM_WINDOW_BATCHES", "16", whole(1, 1_024), "under way per stream"),
+    ("stream_window_bytes", "STREAM_WINDOW_BYTES", "8388608", whole(1_024, 1 << 30), "under way per stream"),
+    ("concurrent_rpcs_max", "CONCURRENT_RPCS_MAX", "4096", whole(1, 1_000_000), "calls under way per worker"),
+    ("connection_age_max_s", "CONNECTION_AGE_MAX_S", "300", whole(1, 86_400), "connections are renewed after this"),
+    ("drain_wait_s", "DRAIN_WAIT_S", "3", whole(0, 300), "on stop: time for balancers to see NOT_SERVING"),
+    ("drain_grace_s", "DRAIN_GRACE_S", "20", whole(1, 600), "on stop: time for what is under way"),
+    ("recent_devices_max", "RECENT_DEVICES_MAX", "50000", whole(1, 10_000_000), "devices remembered per worker"),
+)
 
 LIMITS = tuple(Limits.__dataclass_fields__)
 
 
 def load(environment: Mapping[str, str]) -> Config:
-    values: dict[str, Any] = {}
-    faults: list[str] = []
-    for name, setting in SETTINGS.items():
-        given = environment.get(setting.variable, setting.default)
-        try:
-            values[name] = setting.parse(given)
-        except ValueError as error:
-            faults.append(f"{setting.variable}={given!r} {error}")
-    known = {setting.variable for setting in SETTINGS.values()}
-    faults += [
-        f"{variable} is not a setting"
-        for variable in environment
-        if variable.startswith(PREFIX) and variable not in known
-    ]
-    if ("tls_certificate" in values and "tls_key" in values) and (values["tls_certificate"] is None) != (
-        values["tls_key"] is None
-    ):
-        faults.append(f"{PREFIX}TLS_CERTIFICATE and {PREFIX}TLS_KEY must be given together")
-    if values.get("tls_client_ca") and not values.get("tls_certificate"):
-        faults.append(f"{PREFIX}TLS_CLIENT_CA needs {PREFIX}TLS_CERTIFICATE")
-    if faults:
-        raise ConfigError(faults)
+    values, faults = read(PREFIX, SETTINGS, environment)
+    raise_if(faults + tls_faults(PREFIX, values))
     limits = Limits(**{name: values.pop(name) for name in LIMITS})
     kafka = {"bootstrap.servers": values.pop("bootstrap"), **values.pop("kafka_file")}
     given_keys = values.pop("clock_keys")
@@ -207,9 +129,3 @@ def load(environment: Mapping[str, str]) -> Config:
         clock_keys=given_keys or (secrets.token_bytes(32),),
         clock_keys_are_random=not given_keys,
     )
-
-
-def describe() -> str:
-    width = max(len(setting.variable) for setting in SETTINGS.values())
-    rows = [f"  {s.variable:<{width}}  {s.about} [{s.default or 'none'}]" for s in SETTINGS.values()]
-    return "Settings (environment variables) [default]:\n" + "\n".join(rows)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.ingestion.pool import Pool, PooledCounter, PooledGauge, PooledHistogram
+from penstock.serving.calls import SECONDS, CallMetrics
+from penstock.serving.pool import Pool, PooledCounter, PooledGauge, PooledHistogram
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-GRPC_LABELS = ("grpc_type", "grpc_service", "grpc_method")
-SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 CLOCK_SECONDS = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 60, 600, 3_600, 86_400, 31_536_000)
 BATCH_EVENTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
 BATCH_BYTES = tuple(256 * 4**power for power in range(8))
@@ -33,22 +32,7 @@ class Metrics:
         def histogram(name: str, text: str, buckets: Sequence[float]) -> PooledHistogram:
             return pool.histogram(Histogram(name, text, buckets=buckets, registry=registry), buckets)
 
-        self.rpcs_started = counter("grpc_server_started", "RPCs that began.", GRPC_LABELS)
-        self.rpcs_handled = counter(
-            "grpc_server_handled",
-            "RPCs that ended, by status. UNAVAILABLE: Kafka does not confirm. RESOURCE_EXHAUSTED: we are full.",
-            (*GRPC_LABELS, "grpc_code"),
-        )
-        self.rpc_seconds = Histogram(
-            "grpc_server_handling_seconds",
-            "Time from request to answer, waiting for Kafka included.",
-            GRPC_LABELS,
-            buckets=SECONDS,
-            registry=registry,
-        )
-        self.messages_received = counter("grpc_server_msg_received", "Messages received on streams.", GRPC_LABELS)
-        self.messages_sent = counter("grpc_server_msg_sent", "Messages sent on streams.", GRPC_LABELS)
-
+        self.calls = CallMetrics(registry, pool)
         self.events = counter(
             "penstock_ingestion_events",
             "Events by type and outcome: accepted, duplicate, or the reason of refusal. "
@@ -100,7 +84,3 @@ class Metrics:
     def pooled(self, counter: Counter) -> PooledCounter:
         """For one child of a counter that every request touches."""
         return self._pool.counter(counter)
-
-    def pooled_seconds(self, histogram: Histogram) -> PooledHistogram:
-        """For one child of rpc_seconds."""
-        return self._pool.histogram(histogram, SECONDS)

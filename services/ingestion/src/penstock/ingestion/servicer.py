@@ -1,37 +1,18 @@
-"""gRPC in, intake, gRPC out. Takes requests as bytes: grpcio would answer a malformed one with INTERNAL.
-
-Guaranteed: an answer OK only after intake said so; failures carry google.rpc.RetryInfo and grpc-retry-pushback-ms
-where trying again helps; no text of an exception of ours reaches a client.
-"""
+"""gRPC in, intake, gRPC out. Takes requests as bytes: grpcio would answer a malformed one with INTERNAL."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import NoReturn, TypeAlias, TypeVar
+from collections.abc import AsyncIterator
+from typing import TypeAlias
 
 import grpc
-from google.protobuf.any_pb2 import Any as AnyMessage
-from google.protobuf.duration_pb2 import Duration
-from google.rpc import error_details_pb2, status_pb2
-from penstock.ingestion.errors import RequestError
 from penstock.ingestion.intake import Intake
 from penstock.ingestion.metrics import Metrics
 from penstock.ingestion.stream import Stream, Window
-
-logger = logging.getLogger(__name__)
+from penstock.serving.calls import Calls, traceparent
 
 SERVICE = "penstock.ingest.v1.IngestService"
-# Every code that a call can end with here.
-ANSWERS = (
-    grpc.StatusCode.OK,
-    grpc.StatusCode.CANCELLED,
-    grpc.StatusCode.INTERNAL,
-    *(error.code for error in RequestError.__subclasses__()),
-)
-T = TypeVar("T")
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 
 
@@ -41,10 +22,8 @@ class IngestServicer:
         self._window = window
         self._stream_age_max_s = stream_age_max_s
         self._draining = asyncio.Event()
-        self._calls = {
-            "Publish": Calls(metrics, "unary", "Publish"),
-            "PublishStream": Calls(metrics, "bidi_stream", "PublishStream"),
-        }
+        self._publish = Calls(metrics.calls, "unary", SERVICE, "Publish")
+        self._publish_stream = Calls(metrics.calls, "bidi_stream", SERVICE, "PublishStream")
 
     def drain(self) -> None:
         """Ends the streams after what they have under way; unary calls end by themselves."""
@@ -66,10 +45,10 @@ class IngestServicer:
             )
             return response.SerializeToString()
 
-        return await self._observed("Publish", context, call)
+        return await self._publish.run(context, call)
 
     async def publish_stream(self, requests: AsyncIterator[bytes], context: Context) -> None:
-        received, sent = self._calls["PublishStream"].received, self._calls["PublishStream"].sent
+        received, sent = self._publish_stream.received, self._publish_stream.sent
 
         async def answer(message: bytes) -> None:
             await context.write(message)
@@ -84,63 +63,4 @@ class IngestServicer:
             stream = Stream(self._intake, self._window, traceparent(context))
             await stream.run(counted(), answer, self._draining, age_max_s=self._stream_age_max_s)
 
-        await self._observed("PublishStream", context, call)
-
-    async def _observed(self, method: str, context: Context, call: Callable[[], Awaitable[T]]) -> T:
-        calls = self._calls[method]
-        calls.started.inc()
-        began = time.monotonic()
-        code = grpc.StatusCode.INTERNAL
-        try:
-            result = await call()
-            code = grpc.StatusCode.OK
-            return result
-        except RequestError as error:
-            code = error.code
-            await abort(context, error)
-        except asyncio.CancelledError:
-            code = grpc.StatusCode.CANCELLED
-            raise
-        except Exception:
-            # A bug. The client learns that it is ours, the log learns which; the next request may well work.
-            logger.exception("%s failed", method)
-            await context.abort(grpc.StatusCode.INTERNAL, "internal error of ingestion; its log says more")
-        finally:
-            calls.ended(code, time.monotonic() - began)
-
-
-class Calls:
-    """The metrics of one method, with their labels looked up once."""
-
-    def __init__(self, metrics: Metrics, kind: str, method: str) -> None:
-        labels = (kind, SERVICE, method)
-        self.started = metrics.pooled(metrics.rpcs_started.labels(*labels))
-        self.received = metrics.pooled(metrics.messages_received.labels(*labels))
-        self.sent = metrics.pooled(metrics.messages_sent.labels(*labels))
-        self._seconds = metrics.pooled_seconds(metrics.rpc_seconds.labels(*labels))
-        self._handled = {code: metrics.pooled(metrics.rpcs_handled.labels(*labels, code.name)) for code in ANSWERS}
-
-    def ended(self, code: grpc.StatusCode, seconds: float) -> None:
-        self._handled[code].inc()
-        self._seconds.observe(seconds)
-
-
-def traceparent(context: Context) -> str:
-    for name, value in context.invocation_metadata() or ():
-        if name == "traceparent" and isinstance(value, str) and len(value) <= 64:
-            return value
-    return ""
-
-
-async def abort(context: Context, error: RequestError) -> NoReturn:
-    if error.retry_after_ms is None:
-        await context.abort(error.code, error.detail)
-    wait = Duration(seconds=error.retry_after_ms // 1000, nanos=error.retry_after_ms % 1000 * 1_000_000)
-    detail = AnyMessage()
-    detail.Pack(error_details_pb2.RetryInfo(retry_delay=wait))
-    status = status_pb2.Status(code=error.code.value[0], message=error.detail, details=[detail])
-    metadata = (
-        ("grpc-status-details-bin", status.SerializeToString()),
-        ("grpc-retry-pushback-ms", str(error.retry_after_ms)),
-    )
-    await context.abort(error.code, error.detail, metadata)
+        await self._publish_stream.run(context, call)

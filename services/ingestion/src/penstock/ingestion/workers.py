@@ -11,7 +11,6 @@ import asyncio
 import logging
 import os
 import signal
-import socket
 import sys
 from pathlib import Path
 from wsgiref.simple_server import WSGIServer
@@ -21,6 +20,7 @@ from penstock.ingestion.config import Config
 from penstock.ingestion.gate import Gate
 from penstock.ingestion.metrics import Metrics
 from penstock.ingestion.server import serve
+from penstock.serving.address import reserve
 from penstock.topics import TopicMap
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
@@ -28,28 +28,6 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 logger = logging.getLogger(__name__)
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
-class AddressInUse(Exception):
-    """Another program serves there."""
-
-
-def reserve(address: str) -> tuple[socket.socket, str]:
-    """Takes the address for us: workers share the port by SO_REUSEPORT, strangers must not."""
-    host, _, port = address.rpartition(":")
-    host = host.strip("[]")
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, int(port)))
-        except OSError as error:
-            raise AddressInUse(f"cannot listen on {address}: {error.strerror}") from error
-        number = probe.getsockname()[1]
-    held = socket.socket(family)
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    held.bind((host, number))
-    return held, f"[{host}]:{number}" if family == socket.AF_INET6 else f"{host}:{number}"
 
 
 def run(config: Config, gate: Gate, topics: TopicMap, metrics_folder: Path) -> int:

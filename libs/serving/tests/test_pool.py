@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from penstock.ingestion.pool import Pool
+from penstock.serving.pool import Pool
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 BOUNDS = (0.5, 1.0, 10.0)

@@ -1,0 +1,1 @@
+"""What our gRPC services share: settings, errors with advice, metrics of calls, health and the way they stop."""
