@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
@@ -13,6 +14,7 @@ from penstock.client.cli.app import app
 from penstock.embedded.broker import Kafka
 from penstock.events.v1.event_pb2 import CLOCK_METHOD_RECEIVED, Event
 from penstock.events.v1.raw_batch_pb2 import RawBatch, Stamp
+from penstock.pipeline import example
 from penstock.topics import load
 from penstock.topics.kafka import ensure
 from typer.testing import CliRunner, Result
@@ -93,3 +95,21 @@ def test_topics_marks_what_is_missing(kafka: Kafka, topic_prefix: str, raw_topic
     assert partitions == "8"
     assert int(records) >= 3
     assert rows[f"{topic_prefix}events.rejected.v1"] == ["missing", "-"]
+
+
+def test_topics_are_those_of_the_pipelines_tables(kafka: Kafka, topic_prefix: str, tmp_path: Path) -> None:
+    social = run(kafka, topic_prefix, "topics")
+    assert f"{topic_prefix}tables.posts.v1\tmissing" in social.stdout
+    shop = tmp_path / "shop.yaml"
+    shop.write_text(example("shop"))
+    names = [line.split("\t")[0] for line in run(kafka, topic_prefix, "topics", "--pipeline", str(shop)).stdout.splitlines()]
+    assert f"{topic_prefix}tables.tax_rates.v1" in names
+    assert f"{topic_prefix}tables.posts.v1" not in names
+
+
+def test_a_pipeline_that_is_not_sound_is_said_to_be_so(kafka: Kafka, topic_prefix: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("version: 2\n")
+    result = run(kafka, topic_prefix, "topics", "--pipeline", str(path))
+    assert result.exit_code == 1
+    assert "mine.yaml:1:10: version: is the number 2; should be 1" in result.stderr

@@ -20,6 +20,7 @@ from penstock.client.cli.options import (
     DEFAULT_SERVER,
     Bootstrap,
     OptionError,
+    PipelineFile,
     Prefix,
     Server,
     security_of,
@@ -118,6 +119,7 @@ def tail(
     local: Annotated[bool, typer.Option("--local", help="Times in this machine's zone instead of UTC.")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     prefix: Prefix = "",
+    pipeline: PipelineFile = None,
 ) -> None:
     """Show what is in a topic, as it comes; Ctrl-C ends it.
 
@@ -138,11 +140,11 @@ def tail(
 
     wanted = tailing.Tail(topic, bootstrap, from_beginning, entries_max, as_json, local)
     with _one_sentence(tailing.TailError, TopicsError):
-        tailing.tail(wanted, topic_map(prefix), screen.stdout())
+        tailing.tail(wanted, topic_map(prefix, pipeline), screen.stdout())
 
 
 @app.command()
-def topics(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, prefix: Prefix = "") -> None:
+def topics(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, prefix: Prefix = "", pipeline: PipelineFile = None) -> None:
     """Show the map of topics beside what Kafka holds of it.
 
     Topics that Kafka does not have yet are marked as missing. Compaction and transactions leave gaps, so that
@@ -157,4 +159,4 @@ def topics(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, prefix: Prefix = "") -> Non
     from penstock.topics.errors import TopicsError
 
     with _one_sentence(TopicsError):
-        listing.list_topics(topic_map(prefix), bootstrap, screen.stdout())
+        listing.list_topics(topic_map(prefix, pipeline), bootstrap, screen.stdout())

@@ -7,6 +7,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 from penstock.client.channel import Plaintext, Security, Tls
+from penstock.document import InvalidDocumentError
+from penstock.pipeline import load as load_pipeline
 from penstock.topics import TopicMap, load
 
 Server: TypeAlias = Annotated[
@@ -17,6 +19,12 @@ Bootstrap: TypeAlias = Annotated[
 ]
 Prefix: TypeAlias = Annotated[
     str, typer.Option(envvar="PENSTOCK_TOPIC_PREFIX", help="What stands before every topic's name in Kafka.")
+]
+PipelineFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--pipeline", envvar="PENSTOCK_PIPELINE", metavar="FILE", help="pipeline.yaml; default: the social pipeline."
+    ),
 ]
 DEFAULT_SERVER = "127.0.0.1:7070"
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
@@ -46,6 +54,10 @@ def host_and_port(server: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def topic_map(prefix: str) -> TopicMap:
-    """The map, as it is named in this Kafka."""
-    return load().prefixed(prefix) if prefix else load()
+def topic_map(prefix: str, pipeline: Path | None = None) -> TopicMap:
+    """The map with the topics of the pipeline's tables, as they are named in this Kafka."""
+    try:
+        tables = load_pipeline(pipeline).tables
+    except InvalidDocumentError as error:
+        raise OptionError(str(error)) from None
+    return load().for_tables(tables).prefixed(prefix)
