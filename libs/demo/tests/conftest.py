@@ -22,7 +22,8 @@ def scene() -> Scene:
         scene.accuracy.add(
             NOW_US, occurred_us=NOW_US + 800_000, sent_us=NOW_US, received_us=NOW_US + 60_000, corrected=corrected
         )
-        sighting = Sighting(NOW_US, bound_us, method, NOW_US - 86_400_000_000, "page.viewed", "device-0001", False)
+        claimed_us = NOW_US - seq % 2 * 86_400_000_000
+        sighting = Sighting(NOW_US, bound_us, method, claimed_us, "page.viewed", "device-0001", False)
         scene.sightings.offer(sighting, NOW_US + seq * 1_000_000)
         scene.rate.sample(seq * seq)
     scene.elapsed_s = 30.2

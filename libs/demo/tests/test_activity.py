@@ -3,6 +3,8 @@ from random import Random
 from penstock.demo.activity import WRONG, Action, Activity
 from penstock.pipeline import load
 
+DECLARED = load().event_types
+
 
 def actions(count: int) -> list[Action]:
     activity = Activity(Random(1), "user-1", 300)
@@ -10,12 +12,12 @@ def actions(count: int) -> list[Action]:
 
 
 def is_right(action: Action) -> bool:
-    declared = load().event_types.get(action.type)
+    declared = DECLARED.get(action.type)
     return declared is not None and all(action.attributes.get(name) for name in declared.required)
 
 
 def test_every_type_of_the_social_pipeline_occurs() -> None:
-    assert {action.type for action in actions(2_000)} >= set(load().event_types)
+    assert {action.type for action in actions(2_000)} >= set(DECLARED)
 
 
 def test_about_one_in_a_hundred_is_wrong_in_each_of_two_ways() -> None:

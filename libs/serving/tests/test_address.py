@@ -13,10 +13,10 @@ def test_port_0_becomes_a_free_port_that_we_can_share() -> None:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         ours.bind(("127.0.0.1", port))
         ours.listen()
-        with pytest.raises(AddressInUse, match=f"cannot listen on {address}: Address already in use"):
+        with pytest.raises(AddressInUse, match="Address already in use"):
             reserve(address)
 
 
 def test_an_address_of_another_machine_is_refused() -> None:
-    with pytest.raises(AddressInUse, match="192.0.2.1:0"):
+    with pytest.raises(AddressInUse, match=r"192\.0\.2\.1:0"):
         reserve("192.0.2.1:0")

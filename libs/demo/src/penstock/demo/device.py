@@ -84,10 +84,13 @@ class Device:
     async def live(self) -> None:
         """Takes part until its time or all time is over, and leaves nothing unsent."""
         await self._time.wait_us(self._random.randint(0, self._world.plan.pause_us_most))
+        self._events_until_us = self._time.now_us()  # the app starts, and with it the clock exchange
         if self._member.has_tokens:
             await self._deliver([])
         while True:
             await self._pause()
+            if self._time.is_over:  # all hand in what they hold, but not in the same instant
+                await self._time.rest_us(self._random.randint(0, self._world.plan.pause_us_least))
             if events := self._new_events():
                 await self._deliver(events)
             if self._time.is_over or self._time.now_us() >= self._member.until_us:

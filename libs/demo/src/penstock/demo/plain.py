@@ -17,7 +17,8 @@ class PlainView:
         self._write = write
 
     def show(self, scene: Scene) -> None:
-        self._write(f"{plain_line(scene)}\n")
+        if not scene.is_ending:  # the summary is about to say the same
+            self._write(f"{plain_line(scene)}\n")
 
     def __enter__(self) -> Self:
         return self

@@ -19,6 +19,7 @@ from penstock.embedded.supervisor import Supervisor
 # How long the devices may take to hand in what they hold, and the observer to read it.
 HAND_IN_S = 20.0
 READ_S = 20.0
+_TICK_S = 0.25
 
 
 class View(Protocol):
@@ -45,27 +46,40 @@ async def run(scene: Scene, seed: int, supervisor: Supervisor, view: View) -> No
         fleet = asyncio.create_task(Fleet(scene.devices, seed, world).run())
         reading = asyncio.create_task(reader.run())
         showing = asyncio.create_task(_show(scene, view))
+        tasks = {fleet, reading, showing}
         try:
-            await _until_the_end(supervisor, scene.duration_s, {fleet, reading, showing})
+            await until_the_end(supervisor, scene.duration_s, tasks)
             scene.is_ending = True
             real_time.end()
             await asyncio.wait({fleet}, timeout=HAND_IN_S)
             await reader.finish()
             await asyncio.wait({reading}, timeout=READ_S)
-            supervisor.check()
+            scene.is_log_read = reading.done()
+            _raise_failures(supervisor, tasks)
         finally:
-            await _end(fleet, reading, showing)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _until_the_end(supervisor: Supervisor, duration_s: float | None, work: set[asyncio.Task[None]]) -> None:
+async def until_the_end(supervisor: Supervisor, duration_s: float | None, tasks: set[asyncio.Task[None]]) -> None:
+    """Returns when a stop is requested or time is up; raises when a child dies or one of the tasks fails."""
     waiting = asyncio.create_task(asyncio.to_thread(supervisor.wait, duration_s))
     try:
-        done, _ = await asyncio.wait({waiting, *work}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({waiting, *tasks}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         if not waiting.done():
             supervisor.request_stop()  # its thread would keep the process alive
-    for task in sorted(done, key=lambda task: task is not waiting):
-        task.result()  # a dead child explains what else has failed
+    _raise_failures(supervisor, tasks)
+    await waiting
+
+
+def _raise_failures(supervisor: Supervisor, tasks: set[asyncio.Task[None]]) -> None:
+    """A child that died comes first: it explains whatever else has failed."""
+    supervisor.check()
+    for task in tasks:
+        if task.done():
+            task.result()
 
 
 async def _show(scene: Scene, view: View) -> None:
@@ -77,16 +91,7 @@ async def _show(scene: Scene, view: View) -> None:
         if now - sampled >= 1:
             sampled += 1
             scene.rate.sample(scene.ledger.acknowledged)
-        if now - shown >= view.every_s and not (scene.is_ending and view.every_s > 1):
+        if now - shown >= view.every_s:
             shown = now
             view.show(scene)
-        await asyncio.sleep(0.25)
-
-
-async def _end(*tasks: asyncio.Task[None]) -> None:
-    """What has not ended by itself is cancelled; what has failed is reported, unless something else is already."""
-    for task in tasks:
-        task.cancel()
-    for result in await asyncio.gather(*tasks, return_exceptions=True):
-        if isinstance(result, Exception):
-            raise result
+        await asyncio.sleep(_TICK_S)

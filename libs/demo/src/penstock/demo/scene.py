@@ -35,6 +35,8 @@ class Scene:
     rate: Rate = field(default_factory=Rate)
     elapsed_s: float = 0.0
     is_ending: bool = False
+    # False: the log could not be read to its end, and what is missing from it may be there.
+    is_log_read: bool = True
 
     @property
     def time_text(self) -> str:

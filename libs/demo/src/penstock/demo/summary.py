@@ -61,6 +61,8 @@ def _nothing_lost(scene: Scene) -> Finding:
     if scene.tally.failed:
         failed = ", ".join(f"{code} {count:,}" for code, count in scene.tally.failed.most_common())
         lines.append(f"calls that failed and were repeated: {failed}")
+    if not scene.is_log_read:
+        return Finding(False, "The log could not be read to its end in time; is this machine too busy?", tuple(lines))
     if ledger.acknowledged == 0:
         return Finding(False, "Nothing was acknowledged.", tuple(lines))
     title = "Every acknowledged event is in the log." if lost == 0 else "Acknowledged events are not in the log!"

@@ -1,0 +1,51 @@
+import asyncio
+from dataclasses import dataclass, field, replace
+
+from penstock.client.retry import Failure
+from penstock.demo.device import World
+from penstock.demo.fleet import Fleet, RealTime
+from penstock.demo.ledger import Ledger
+from penstock.demo.population import scenario
+from penstock.demo.tally import Tally
+from penstock.ingest.v1.ingest_pb2 import PublishRequest, PublishResponse
+
+HOUR_US = 3_600_000_000
+
+
+@dataclass
+class Accepting:
+    """Accepts everything, and ends time after so many requests."""
+
+    time: RealTime
+    requests_max: int
+    devices: set[str] = field(default_factory=set)
+    requests: int = 0
+
+    async def publish(self, request: PublishRequest) -> PublishResponse | Failure:
+        self.devices.add(request.device_id)
+        self.requests += 1
+        if self.requests == self.requests_max:
+            self.time.end()
+        return PublishResponse(accepted=len(request.events))
+
+
+async def test_the_end_of_time_wakes_everyone_who_waits() -> None:
+    time = RealTime()
+    waiting = [asyncio.create_task(time.wait_us(HOUR_US)) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert not any(task.done() for task in waiting)
+    time.end()
+    time.end()
+    await asyncio.gather(*waiting)
+    await time.wait_us(HOUR_US)
+
+
+async def test_all_devices_take_part_and_end_with_time() -> None:
+    time = RealTime()
+    service = Accepting(time, requests_max=15)
+    plan = replace(scenario(10), pause_us_least=1_000, pause_us_most=2_000)
+    world = World(plan, time, service, Ledger(), Tally())
+    await Fleet(10, 1, world).run()
+    assert service.devices == {f"device-{number:04}" for number in range(1, 11)}
+    assert world.ledger.unacknowledged == 0
+    assert world.ledger.acknowledged > 0
