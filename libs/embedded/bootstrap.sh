@@ -39,9 +39,16 @@ install() {
     esac
 }
 
+is_python() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
 find_python() {
+    # A .venv that is there keeps its Python: another one would have it removed and made anew.
+    if [ -z "${PENSTOCK_PYTHON:-}" ] && is_python "$root/.venv/bin/python"; then
+        printf '%s\n' "$root/.venv/bin/python"
+        return 0
+    fi
     for name in ${PENSTOCK_PYTHON:-python3.14 python3.13 python3.12 python3.11 python3}; do
-        if have "$name" && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+        if have "$name" && is_python "$name"; then
             command -v "$name"
             return 0
         fi

@@ -1,7 +1,7 @@
 """What single requests make of the estimate; the law that bounds hold is in test_truth.py."""
 
 import pytest
-from penstock.clock import ClockState, Domain, Estimate, Floor, Method, Settings, observe, unusable
+from penstock.clock import BatchClock, ClockState, Domain, Estimate, Floor, Method, Settings, observe, unusable
 
 SECOND_US = 1_000_000
 # The device is an hour behind: offset +3600 s.
@@ -247,3 +247,27 @@ def test_a_state_of_the_other_clock_is_ignored(known: ClockState) -> None:
 def test_a_request_without_a_time_leaves_nothing_behind() -> None:
     assert unusable().method is Method.RECEIVED
     assert unusable().replied(T0) is None
+
+
+@pytest.mark.parametrize("set_by_us", [25 * SECOND_US, -4 * SECOND_US])
+def test_a_set_that_a_stalled_first_exchange_hides_is_spanned(set_by_us: int) -> None:
+    """Nothing contradicts itself: the only exchange so far was so slow that the set looks like a part of it."""
+    opening = replied(request(None, T0, up_us=5 * SECOND_US))
+    second = request(
+        opening,
+        T0 + 7 * SECOND_US,
+        ahead_us=set_by_us,
+        reply_at_us=T0 + 5 * SECOND_US + 50_000,
+        reply_ahead_us=set_by_us,
+    )
+    clock = BatchClock.of(
+        second,
+        received_us=T0 + 7 * SECOND_US + 40_000,
+        sent_wall_us=T0 + 7 * SECOND_US - OFFSET_US + set_by_us,
+        sent_steady_us=None,
+        drift_ppm_max=SETTINGS.drift_ppm_max,
+    )
+    before_the_set = T0 + 2 * SECOND_US
+    corrected = clock.correct(1, before_the_set - OFFSET_US)
+    assert corrected.error_bound_us is not None
+    assert abs(corrected.corrected_us - before_the_set) <= corrected.error_bound_us

@@ -53,6 +53,18 @@ def test_bounds_that_do_not_hold_are_a_failure(scene: Scene) -> None:
     assert broken_promises(scene) == ["Fewer than 99.9% of the stated bounds hold!"]
 
 
+def test_not_quite_all_is_not_called_all(scene: Scene) -> None:
+    assert "all keep to it" in "\n".join(summary(scene)).replace("nearly all", "")
+    for _ in range(2_000):
+        right = Corrected(0, 10, Method.ECHO, Domain.WALL, 0, False, False, 0)
+        scene.accuracy.add(0, occurred_us=0, sent_us=0, received_us=0, corrected=right)
+    wrong = Corrected(5_000, 10, Method.ECHO, Domain.WALL, 0, False, False, 0)
+    scene.accuracy.add(0, occurred_us=0, sent_us=0, received_us=0, corrected=wrong)
+    assert is_good(scene)
+    assert "nearly all keep to it" in "\n".join(summary(scene))
+    assert max(len(line) for line in summary(scene)) <= 79
+
+
 def test_calls_that_failed_are_told(scene: Scene) -> None:
     scene.tally.failed["UNAVAILABLE"] = 7
     assert "    calls that failed and were repeated: UNAVAILABLE 7" in summary(scene)

@@ -142,14 +142,23 @@ class _Round:
         edge = self.upper + self.skew
         if self.lo is not None and edge < self.lo:
             self._start_anew()
-        elif self.lo is not None and self.aging > self.settings.late_us and self.domain is Domain.WALL:
-            # In so long a silence the clock may have been set by what drift alone could explain.
-            self._remember(self.lo)
+        elif self.lo is not None and self.domain is Domain.WALL and self._could_hide_a_set(edge):
+            self._remember(self._low_before())
         self.late = max(0, self.upper - (self.delay or 0) - self._guess(self.hi, edge))
         if self.late > self.settings.late_us and self.domain is Domain.WALL:
             self._explain()
         self.point = self._guess(min(self.hi, edge), edge)
         self.hi, self.quickest = min(self.hi, edge), min(self.quickest, self.upper)
+
+    def _could_hide_a_set(self, edge: int) -> bool:
+        """Whether what was known was so wide that a clock set since contradicts nothing: by a silence in which drift
+        alone could explain it, or by a stall of the only exchange so far."""
+        return max(self.aging, self.hi - edge) > self.settings.late_us
+
+    def _low_before(self) -> int:
+        """The lower edge without the newest echo, which may have come after a set."""
+        low = self.state.offset_min_us
+        return self.hi - self.settings.travel_us_max if low is None else low - self.aging
 
     def _relaxed(self, quickest: int) -> int:
         """Without echoes: the quickest request fades into newer ones, no faster than a clock may drift."""
@@ -187,7 +196,7 @@ class _Round:
 
         `settled`: an event younger than the set came with an earlier request, and with it all that are older.
         """
-        self._remember(self.hi - self.settings.travel_us_max if self.lo is None else self.lo)
+        self._remember(self._low_before() if self.lo is None else self.lo)
         if settled:
             self.prior = None
         self.was_set, self.ran_back = True, False

@@ -20,6 +20,7 @@ from penstock.embedded.errors import EmbeddedError, StopRequestedError
 from penstock.embedded.kafka import prepare_kafka
 from penstock.embedded.signals import stop_on_signals
 from penstock.embedded.supervisor import Supervisor
+from penstock.topics.errors import TopicsError
 from rich.console import Console
 
 DEVICES = 300
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (StopRequestedError, KeyboardInterrupt):
         _say("stopped before it began")
         return 130
-    except EmbeddedError as error:
+    except (EmbeddedError, TopicsError) as error:
         _write(f"penstock demo: {error}\n")
         return 1
     for line in summary(scene):

@@ -82,6 +82,7 @@ class LogReader:
 
     def __init__(self, bootstrap: str, take: Callable[[bytes], None]) -> None:
         self._config = {"bootstrap.servers": bootstrap}
+        self._topics = load()
         self._take = take
         self._reached: dict[int, int] = {}
         self._ends: dict[int, int] | None = None
@@ -104,7 +105,7 @@ class LogReader:
         self._ends = {part.number: part.end for part in topic.partitions if part.end > part.first}
 
     def _describe(self) -> LiveTopic:
-        return describe(self._config, load(), names=[RAW])[0]
+        return describe(self._config, self._topics, names=[RAW])[0]
 
     def _is_done(self) -> bool:
         ends = self._ends

@@ -108,7 +108,9 @@ def _bounds(scene: Scene) -> Finding:
     )
     if not scene.accuracy.bounds_hold:
         return Finding(False, f"Fewer than {COVERAGE_LEAST:.1%} of the stated bounds hold!", (line,))
-    return Finding(True, "Times of devices with clock tokens say how wrong they may be; it holds.", (line,))
+    how_many = "all" if ours.within == ours.bound_us.count else "nearly all"
+    title = f"Times with clock tokens say how wrong they may be; {how_many} keep to it."
+    return Finding(True, title, (line,))
 
 
 def _table_line(row: ErrorRow) -> str:
