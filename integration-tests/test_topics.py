@@ -14,7 +14,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     ResourceType,
 )
 from penstock.embedded.broker import Kafka
-from penstock.topics import TopicMap, load
+from penstock.pipeline import load as load_pipeline
+from penstock.topics import TopicMap, load, murmur2_partition
 from penstock.topics.content import content
 from penstock.topics.errors import TopicsDifferError, TopicsMissingError, TopicsRefusedError
 from penstock.topics.kafka import Ensured, describe, ensure, verify
@@ -29,7 +30,7 @@ def client(kafka: Kafka) -> dict[str, str]:
 
 @pytest.fixture
 def topic_map(topic_prefix: str) -> TopicMap:
-    return load().prefixed(topic_prefix)
+    return load().for_tables(load_pipeline().tables).prefixed(topic_prefix)
 
 
 @pytest.fixture
@@ -60,6 +61,21 @@ def produce(client: Mapping[str, str], topic: str, values: list[bytes], partitio
     assert failures == []
 
 
+def partitions_chosen(client: Mapping[str, str], topic: str, keys: list[bytes]) -> dict[bytes, int | None]:
+    """What librdkafka makes of keys."""
+    producer = Producer({**client, "acks": "all", "partitioner": "murmur2_random"})
+    chosen: dict[bytes, int | None] = {}
+    for key in keys:
+        producer.produce(
+            topic,
+            b"",
+            key=key,
+            on_delivery=lambda _, message: chosen.update({message.key() or b"": message.partition()}),
+        )
+    assert producer.flush(30) == 0
+    return chosen
+
+
 def test_topics_are_created_once_and_verified_ever_after(client: dict[str, str], topic_map: TopicMap) -> None:
     names = tuple(topic_map.kafka_name(name) for name in topic_map.topics)
     assert ensure(client, topic_map) == Ensured(created=names, verified=())
@@ -76,7 +92,8 @@ def test_topics_have_the_settings_of_the_map(client: dict[str, str], admin: Admi
     )
     posts = settings_in_kafka(admin, topic_map.kafka_name(POSTS))
     assert (posts["cleanup.policy"], posts["retention.ms"], posts["retention.bytes"]) == ("delete", "-1", "-1")
-    assert settings_in_kafka(admin, topic_map.kafka_name(PROFILES))["cleanup.policy"] == "compact"
+    profiles = settings_in_kafka(admin, topic_map.kafka_name(PROFILES))
+    assert (profiles["cleanup.policy"], profiles["min.compaction.lag.ms"]) == ("compact", str(30 * 24 * 3600 * 1000))
 
 
 def test_only_the_named_topics_are_created(client: dict[str, str], topic_map: TopicMap) -> None:
@@ -174,3 +191,13 @@ def test_content_is_all_that_the_topic_held_at_the_start(client: dict[str, str],
     values = [message.value() or b"" for message in content(client, name)]
     assert sorted(values) == sorted(b"%d-%d" % (partition, number) for partition in (0, 3) for number in range(2_500))
     assert [value for value in values if value.startswith(b"3-")] == [b"3-%d" % number for number in range(2_500)]
+
+
+def test_partitions_are_chosen_as_the_client_does(client: dict[str, str], topic_map: TopicMap) -> None:
+    ensure(client, topic_map, names=[POSTS])
+    name, partitions = topic_map.kafka_name(POSTS), topic_map[POSTS].partitions
+    # Of every length, so that every tail of the hash is met, and with bytes beyond ASCII.
+    keys = [b"", *(os.urandom(length) for length in range(1, 64) for _ in range(5)), "Zoë/böse%".encode()]
+    chosen = partitions_chosen(client, name, keys)
+    assert chosen == {key: murmur2_partition(key, partitions) for key in keys}
+    assert set(chosen.values()) == set(range(partitions))

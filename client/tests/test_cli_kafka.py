@@ -102,7 +102,9 @@ def test_topics_are_those_of_the_pipelines_tables(kafka: Kafka, topic_prefix: st
     assert f"{topic_prefix}tables.posts.v1\tmissing" in social.stdout
     shop = tmp_path / "shop.yaml"
     shop.write_text(example("shop"))
-    names = [line.split("\t")[0] for line in run(kafka, topic_prefix, "topics", "--pipeline", str(shop)).stdout.splitlines()]
+    names = [
+        line.split("\t")[0] for line in run(kafka, topic_prefix, "topics", "--pipeline", str(shop)).stdout.splitlines()
+    ]
     assert f"{topic_prefix}tables.tax_rates.v1" in names
     assert f"{topic_prefix}tables.posts.v1" not in names
 

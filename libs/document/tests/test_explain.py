@@ -1,6 +1,21 @@
+from typing import Annotated, Literal
+
+import pytest
+from penstock.document import InvalidDocumentError, read
 from penstock.document.explain import explain
-from penstock.document.section import Section
+from penstock.document.section import Section, Spelling
 from penstock.document.tree import Node, parse
+from pydantic import Field
+
+
+class Twig(Section):
+    length: int = Field(description="In centimetres")
+
+
+class Branch(Section):
+    twigs: Annotated[tuple[Annotated[str, Spelling("[a-z]+", "a word")], ...], Field(min_length=1)] = ("a",)
+    longest: Twig | None = None
+    shortest: Literal["none"] | Twig = "none"
 
 
 class Leaf(Section):
@@ -31,3 +46,21 @@ def test_long_values_are_shortened() -> None:
     error = {"type": "int_type", "loc": ("colour",), "msg": "", "input": "x" * 100}
     [fault] = explain(error, tree("colour: x\n"), Leaf.model_json_schema())  # type: ignore[arg-type]  # a plain dict
     assert fault.problem == f"is '{'x' * 57}...'"
+
+
+def faults(text: str) -> list[str]:
+    with pytest.raises(InvalidDocumentError) as caught:
+        read(text, "b", Branch)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def test_an_entry_that_is_not_sound_is_an_entry() -> None:
+    assert faults("twigs: [A]\n") == ["1:9: twigs[0]: 'A' is not spelt as it must be; should be a word"]
+    assert faults("twigs: []\n") == ["1:8: twigs: has 0 entries; at least 1 should be there"]
+
+
+@pytest.mark.parametrize("name", ["longest", "shortest"])
+def test_the_keys_of_a_section_that_may_be_something_else_are_known(name: str) -> None:
+    unknown = f"1:{len(name) + 4}: {name}.lenght: 'lenght' is not a key of this section; did you mean 'length'?"
+    missing = f"1:1: {name}: the key 'length' is missing; add `length:` (In centimetres)"
+    assert {missing, unknown} <= set(faults(f"{name}: {{lenght: 5}}\n"))

@@ -1,7 +1,7 @@
 import pytest
 from penstock.document import InvalidDocumentError
-from penstock.pipeline import EventType, loads
-from penstock.pipeline.event_types import ATTRIBUTES_MAX, NAME_CHARS_MAX
+from penstock.pipeline import EventType, RowOf, loads
+from penstock.pipeline.names import ATTRIBUTES_MAX, NAME_CHARS_MAX
 
 SOUND = """\
 version: 1
@@ -30,6 +30,34 @@ def test_a_sound_type_is_read_as_written() -> None:
 def test_all_but_the_sentence_may_be_left_out() -> None:
     event_type = loads("version: 1\nevent_types: {ping: {about: A ping.}}\n", "p").event_types["ping"]
     assert (event_type.required, event_type.optional, event_type.key) == ((), (), None)
+
+
+def test_a_type_may_change_rows() -> None:
+    changes = "    upserts: {table: posts}\n    deletes: {table: drafts}\n"
+    tables = """\
+  draft.made: {about: A draft., required: [post_id], upserts: {table: drafts}}
+tables:
+  posts: {source: events, key: post_id}
+  drafts: {source: events, key: post_id}
+"""
+    event_type = loads(SOUND + changes + tables, "p").event_types["post.created"]
+    assert (event_type.upserts, event_type.deletes) == (RowOf(table="posts"), RowOf(table="drafts"))
+    assert event_type.attributes == ("author", "post_id", "text")
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "remedy"),
+    [
+        ("upserts: {tabel: posts}", "8:15: {post}.upserts.tabel", "did you mean 'table'?"),
+        ("upserts: {}", "8:5: {post}.upserts", "add `table:` (A table of this pipeline whose source is events)"),
+        ("upserts: posts", "8:14: {post}.upserts", "should be a mapping (`key: value` lines)"),
+        ("deletes: {table: Posts}", "8:22: {post}.deletes.table", "such as profiles"),
+    ],
+)
+def test_a_change_names_a_table(changes: str, where: str, remedy: str) -> None:
+    found = faults(f"{SOUND}    {changes}\n")
+    [fault] = [fault for fault in found if fault.startswith(f"{where.format(post=POST)}: ") and fault.endswith(remedy)]
+    assert fault
 
 
 @pytest.mark.parametrize(

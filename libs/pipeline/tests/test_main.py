@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
+from penstock.pipeline import EXAMPLES, example
 from penstock.pipeline.__main__ import main
 
 
@@ -9,7 +10,7 @@ def test_a_sound_file_is_said_to_be_sound(tmp_path: Path, capsys: pytest.Capture
     path = tmp_path / "p.yaml"
     path.write_text("version: 1\nevent_types: {ping: {about: A ping.}}\n")
     assert main(["check", str(path)]) == 0
-    assert capsys.readouterr().out == f"{path} is sound: 1 event types\n"
+    assert capsys.readouterr().out == f"{path} is sound: 1 event type, 0 tables, 0 enrichments\n"
 
 
 def test_every_fault_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,6 +26,17 @@ def test_a_file_that_is_not_there_is_said_so(tmp_path: Path, capsys: pytest.Capt
     path = tmp_path / "none.yaml"
     assert main(["check", str(path)]) == 1
     assert capsys.readouterr().err == f"cannot read {path}: No such file or directory\n"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_is_printed_as_it_is_shipped_and_sound(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["example", name]) == 0
+    path = tmp_path / "mine.yaml"
+    path.write_text(capsys.readouterr().out)
+    assert main(["check", str(path)]) == 0
+    assert path.read_text() == example(name)
 
 
 def test_the_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:

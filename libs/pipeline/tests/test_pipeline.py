@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 from penstock.document import InvalidDocumentError
-from penstock.pipeline import json_schema, load, loads
+from penstock.pipeline import example, json_schema, load, loads
 from penstock.pipeline.event_types import EVENT_TYPES_MAX
 
 
@@ -29,6 +29,44 @@ def test_what_makes_a_row_and_what_deletes_it_name_the_same_row(made: str) -> No
     assert types_by_name[made].required == types_by_name[made.replace("created", "deleted")].required
 
 
+def test_the_tables_of_the_social_pipeline() -> None:
+    tables = load().tables
+    assert {name: (table.debezium_topic, table.key, table.partitioned_by) for name, table in tables.items()} == {
+        "profiles": ("cdc.app.profiles", ("user",), None),
+        "posts": (None, ("post_id",), "author"),
+        "follows": (None, ("follower", "author"), "author"),
+    }
+
+
+def test_joins_are_found_by_the_type_of_event_in_the_order_of_the_file() -> None:
+    shop = loads(example("shop"), "shop.yaml")
+    assert [
+        (join.table, join.on, join.name, join.wait_for_table_ms) for join in shop.enrichments_of("order.placed")
+    ] == [
+        ("tax_rates", ("country", "category"), "tax", 2_000),
+        ("products", ("product",), "product", 0),
+    ]
+    assert load().enrichments_of("profile.changed") == ()
+
+
+def test_columns_that_are_left_out_are_all_there_may_be() -> None:
+    pipeline = loads(
+        """\
+version: 1
+event_types:
+  a: {about: A., required: [id], optional: [x], upserts: {table: t}}
+  b: {about: B., required: [id, y], optional: [x], upserts: {table: t}}
+  c: {about: C., required: [id, z], deletes: {table: t}}
+tables:
+  t: {source: events, key: id}
+  d: {source: {debezium: {topic: cdc.d}}, key: id}
+  e: {source: {debezium: {topic: cdc.e}}, key: id, columns: []}
+""",
+        "p",
+    )
+    assert [pipeline.columns_of(table) for table in ("t", "d", "e")] == [("id", "x", "y"), None, ()]
+
+
 def test_all_faults_of_all_sections_come_at_once() -> None:
     text = """\
 verison: 1
@@ -40,7 +78,12 @@ event_types:
     about: A post.
   post.created:
     about: Again.
-tables: {}
+tables:
+  posts: {source: event, key: post_id}
+  likes: {source: events, key: post_id}
+enrichments:
+  - {event_type: post.created, table: post, on: author, as: Author}
+windows: {}
 """
     with pytest.raises(InvalidDocumentError) as caught:
         loads(text, "pipeline.yaml")
@@ -51,9 +94,14 @@ tables: {}
         ["5:10", "event_types.post.created.key"],
         ["6:3", "event_types.Post.Deleted"],
         ["8:3", "event_types.post.created"],
-        ["10:1", "tables"],
+        ["11:19", "tables.posts.source"],
+        ["12:19", "tables.likes.source"],
+        ["14:39", "enrichments[0].table"],
+        ["14:49", "enrichments[0].on"],
+        ["14:61", "enrichments[0].as"],
+        ["15:1", "windows"],
     ]
-    assert str(caught.value).startswith("pipeline.yaml has 6 faults:\n  pipeline.yaml:1:1: ")
+    assert str(caught.value).startswith("pipeline.yaml has 11 faults:\n  pipeline.yaml:1:1: ")
 
 
 def test_an_open_quote_has_its_line() -> None:
@@ -82,9 +130,19 @@ def test_the_schema_knows_what_the_model_knows() -> None:
     schema = json_schema()
     event_type = schema["$defs"]["EventType"]
     assert schema["required"] == ["version", "event_types"]
-    assert schema["additionalProperties"] is event_type["additionalProperties"] is False
-    assert list(event_type["properties"]) == ["about", "required", "optional", "key"]
-    assert all("description" in entry for entry in event_type["properties"].values())
+    assert list(schema["properties"]) == ["version", "event_types", "tables", "enrichments"]
+    assert list(event_type["properties"]) == ["about", "required", "optional", "key", "upserts", "deletes"]
+    for section in (schema, *schema["$defs"].values()):
+        assert section["additionalProperties"] is False
+        assert all("description" in entry for entry in section["properties"].values())
+
+
+def test_the_schema_takes_one_name_or_a_list_and_calls_names_as_the_file_does() -> None:
+    definitions = json_schema()["$defs"]
+    assert [kind["type"] for kind in definitions["Table"]["properties"]["key"]["anyOf"]] == ["string", "array"]
+    assert definitions["Table"]["required"] == ["source", "key"]
+    assert definitions["Enrichment"]["required"] == ["event_type", "table", "on", "as"]
+    assert {"const": "events", "type": "string"} in definitions["Table"]["properties"]["source"]["oneOf"]
 
 
 def test_the_schemas_patterns_are_known_to_helm() -> None:

@@ -7,7 +7,8 @@ def test_differences_are_listed_by_topic_with_advice() -> None:
         "Topics in Kafka are not as on the map:",
         "  a: retention.ms should be 1, is 2",
         "  b: partitions should be 4, is 3",
-        "Change the topic in Kafka or the map (topics.yaml); penstock changes no topic that exists.",
+        "Change the topic in Kafka, or the map (topics.yaml; for the history of a table pipeline.yaml);"
+        " penstock changes no topic that exists.",
     ]
 
 

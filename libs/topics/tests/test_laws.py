@@ -48,3 +48,25 @@ def test_whoever_sets_records_aside_writes_the_dead_letters(small: str) -> None:
         "16:19: topics.things.made.v1.dead_letters: taker reads things.made.v1 but is not a producer of"
         " things.odd.v1; add taker to the producers there, or say none"
     ]
+
+
+def test_a_table_has_one_topic(small: str) -> None:
+    text = small.replace("dead_letters: things.odd.v1", "dead_letters: none")
+    text = text.replace("things.odd", "odd.{event-table}").replace("things.made", "made.{event-table}")
+    assert faults(text) == [
+        "18:5: topics.odd.{event-table}.v1: stands for the same tables as made.{event-table}.v1;"
+        " let each table have one topic"
+    ]
+
+
+def test_only_tables_have_a_history(small: str) -> None:
+    text = small.replace("cleanup: delete\n    retention: unlimited", "cleanup: compact\n    retention: unlimited")
+    lagging = text.replace("retention: unlimited", "retention: unlimited\n    compaction_lag: history")
+    assert faults(lagging) == [
+        "24:21: topics.things.odd.v1.compaction_lag: is history, but only topics of tables have one;"
+        " say how long, such as 30d"
+    ]
+    named = lagging.replace("dead_letters: things.odd.v1", "dead_letters: none").replace(
+        "odd.v1", "{database-table}.v1"
+    )
+    assert list(loads(named, "m").topics) == ["things.made.v1"]

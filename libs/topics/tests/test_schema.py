@@ -39,16 +39,31 @@ MADE = "topics.things.made.v1"
         ("cleanup: delete", "cleanup: shred", f"11:14: {MADE}.cleanup", "should be 'delete' or 'compact'"),
         ("cleanup: delete", "cleanup: compact", f"12:16: {MADE}.retention", "should be unlimited"),
         ("retention: 7d", "retention: 7 days", f"12:16: {MADE}.retention", "such as 7d, or unlimited"),
+        ("retention: 7d", "retention: 0s", f"12:16: {MADE}.retention", "should be 1s to 36500d, or unlimited"),
+        (
+            "    max_message_bytes: 2048",
+            "    compaction_lag: 1d\n    max_message_bytes: 2048",
+            f"13:21: {MADE}.compaction_lag",
+            "remove it, or say `cleanup: compact`",
+        ),
+        ("things.odd.v1:", "things.{table}.v1:", "17:3: topics.things.{table}.v1", "such as events.raw.v1"),
         ("[maker]", "[makr]", f"14:17: {MADE}.producers[0]", "did you mean 'maker'?"),
         ("[maker]", "[maker, maker]", f"14:24: {MADE}.producers[1]", "remove one of them"),
         ("things.odd.v1", "things.od.v1", f"16:19: {MADE}.dead_letters", "did you mean 'things.odd.v1'?"),
+        (
+            "dead_letters: things.odd.v1",
+            "dead_letters: things.{event-table}.v1",
+            f"16:19: {MADE}.dead_letters",
+            "stands for the topics of tables; name a single topic, or say none",
+        ),
         (": none", ":", "27:5: topics.things.odd.v1.dead_letters", "name a topic, or say none"),
         ("Makes things.", "''", "3:10: steps.maker", "should be a sentence"),
     ],
 )
 def test_each_fault_has_its_line_and_a_remedy(small: str, sound: str, spoilt: str, where: str, remedy: str) -> None:
     assert sound in small
-    [fault] = faults(small.replace(sound, spoilt, 1))
+    text = small.replace("dead_letters: things.odd.v1", "dead_letters: none") if "{table}" in spoilt else small
+    [fault] = faults(text.replace(sound, spoilt, 1))
     assert fault.startswith(f"{where}: ")
     assert fault.endswith(remedy)
 

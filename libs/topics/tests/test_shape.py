@@ -13,6 +13,13 @@ def test_every_setting_that_counts_is_said(small: str) -> None:
     assert shape(topic_map["things.odd.v1"], 1).settings["retention.bytes"] == "-1"
 
 
+def test_compaction_waits_as_long_as_the_map_says(small: str) -> None:
+    compacted = small.replace("cleanup: delete\n    retention: unlimited", "cleanup: compact\n    retention: unlimited")
+    lagging = compacted.replace("retention: unlimited", "retention: unlimited\n    compaction_lag: 12h")
+    assert "min.compaction.lag.ms" not in shape(loads(compacted, "m")["things.odd.v1"], 1).settings
+    assert shape(loads(lagging, "m")["things.odd.v1"], 1).settings["min.compaction.lag.ms"] == "43200000"
+
+
 def test_one_replica_may_be_missing_where_there_are_three(small: str) -> None:
     topic = loads(small, "m")["things.made.v1"]
     assert "min.insync.replicas" not in shape(topic, 2).settings

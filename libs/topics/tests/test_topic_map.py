@@ -2,49 +2,105 @@ from pathlib import Path
 
 import pytest
 from penstock.document import InvalidDocumentError
-from penstock.topics import load, loads
+from penstock.pipeline import example
+from penstock.pipeline import load as load_pipeline
+from penstock.pipeline import loads as loads_pipeline
+from penstock.topics import TopicMap, load, loads, missing_keys, missing_messages
 
 IN_PROTO = Path(__file__).parents[3] / "proto" / "topics.yaml"
+
+
+@pytest.fixture
+def social() -> TopicMap:
+    """The map of the pipeline that is shipped."""
+    return load().for_tables(load_pipeline().tables)
 
 
 def test_the_shipped_map_is_the_one_in_proto() -> None:
     assert load() == load(IN_PROTO)
 
 
-def test_the_shipped_map_has_every_topic_of_the_design() -> None:
-    assert list(load().topics) == [
+def test_the_shipped_map_has_every_topic_of_the_design(social: TopicMap) -> None:
+    assert list(social.topics) == [
         "events.raw.v1",
         "events.rejected.v1",
         "events.enriched.v1",
+        "enrichment.seen.v1",
         "tables.profiles.v1",
         "tables.posts.v1",
         "tables.follows.v1",
+        "changes.rejected.v1",
         "timeline.deliveries.v1",
         "timeline.refills.v1",
     ]
+    assert social.tables == {table: f"tables.{table}.v1" for table in ("profiles", "posts", "follows")}
 
 
-def test_the_only_cycle_is_the_refill() -> None:
-    topic_map = load()
-    assert topic_map.undocumented_cycles() == []
-    assert [set(cycle.path) for cycle in topic_map.cycles] == [
-        {"timeline", "timeline.refills.v1", "timelines", "timeline.deliveries.v1"}
+def test_tables_come_with_a_pipeline(social: TopicMap) -> None:
+    assert [name for name in social.topics if name not in load().topics] == list(social.tables.values())
+    assert load().tables == {}
+    assert social.for_tables({}) == load()
+
+
+def test_every_cycle_is_documented_with_tables_and_without(social: TopicMap) -> None:
+    assert social.undocumented_cycles() == load().undocumented_cycles() == []
+    refill = {"timeline", "timeline.refills.v1", "timelines", "timeline.deliveries.v1"}
+    seen = {"enrichment", "enrichment.seen.v1"}
+    assert [set(cycle.path) for cycle in load().cycles] == [seen, refill]
+    assert [set(cycle.path) for cycle in social.cycles] == [
+        {"enrichment", "tables.posts.v1"},
+        {"enrichment", "tables.follows.v1"},
+        seen,
+        refill,
     ]
+
+
+def test_a_prefix_stays_when_tables_come(social: TopicMap) -> None:
+    prefixed = load().prefixed("a-").for_tables(load_pipeline().tables)
+    assert prefixed == social.prefixed("a-")
+    assert prefixed.kafka_name(prefixed.tables["posts"]) == "a-tables.posts.v1"
+
+
+def test_tables_that_would_break_a_law_of_the_map_are_refused() -> None:
+    text = IN_PROTO.read_text().replace("key: author\n    partitioned_by: author", "key: author", 1)
+    uneven = text.replace("partitioned_by: device_id # the", "partitioned_by: author # the")
+    topic_map = loads(
+        uneven.replace("    partitions: 8\n    cleanup: compact", "    partitions: 9\n    cleanup: compact", 1), "m"
+    )
+    with pytest.raises(
+        ValueError, match=r"would not be sound: is 8, but enrichment\.seen\.v1 is partitioned by author"
+    ):
+        topic_map.for_tables(load_pipeline().tables)
 
 
 def test_the_raw_topic_takes_the_largest_request_and_its_stamp() -> None:
     assert load()["events.raw.v1"].max_message_bytes > 4 * 1024 * 1024
 
 
-def test_what_meets_in_the_join_is_partitioned_alike() -> None:
-    topic_map = load()
-    joined = [topic_map[f"tables.{table}.v1"] for table in ("posts", "follows")] + [topic_map["timeline.refills.v1"]]
+def test_what_meets_in_the_join_is_partitioned_alike(social: TopicMap) -> None:
+    joined = [social[f"tables.{table}.v1"] for table in ("posts", "follows")] + [social["timeline.refills.v1"]]
     assert {(topic.partition_subject, topic.partitions) for topic in joined} == {("author", joined[0].partitions)}
 
 
-def test_event_sourced_tables_keep_the_whole_log() -> None:
+def test_what_was_seen_lies_in_the_partition_of_the_raw_batch() -> None:
+    raw, seen = load()["events.raw.v1"], load()["enrichment.seen.v1"]
+    assert (raw.partition_subject, raw.partitions) == (seen.partition_subject, seen.partitions)
+
+
+def test_event_sourced_tables_keep_the_whole_log(social: TopicMap) -> None:
     for name in ("tables.posts.v1", "tables.follows.v1"):
-        assert (load()[name].cleanup, load()[name].retention_ms) == ("delete", -1)
+        assert (social[name].cleanup, social[name].retention_ms) == ("delete", -1)
+
+
+def test_tables_of_a_database_are_compacted_but_keep_their_history(social: TopicMap) -> None:
+    profiles = social["tables.profiles.v1"]
+    assert (profiles.cleanup, profiles.compaction_lag) == ("compact", f"{30 * 24 * 3_600_000}ms")
+
+
+def test_the_other_example_has_a_sound_map_too() -> None:
+    shop = load().for_tables(loads_pipeline(example("shop"), "shop.yaml").tables)
+    assert list(shop.tables.values()) == ["tables.products.v1", "tables.tax_rates.v1", "tables.orders.v1"]
+    assert missing_messages(shop) == missing_keys(shop) == []
 
 
 def test_edges_lead_from_producer_to_topic_to_consumer() -> None:

@@ -4,6 +4,7 @@ In:  the text of a document and the pydantic model that it should fit.
 Out: the model, or one `InvalidDocumentError` with all faults: where, what is wrong, what would be right.
 """
 
+from penstock.document.duration import Duration, milliseconds
 from penstock.document.faults import Fault, InvalidDocumentError, suggestion
 from penstock.document.reading import read, read_file
 from penstock.document.section import (
@@ -13,10 +14,12 @@ from penstock.document.section import (
     Section,
     Spelling,
     declared,
+    validated,
     without_repeats,
 )
 
 __all__ = [
+    "Duration",
     "Fault",
     "FormatVersion",
     "InvalidDocumentError",
@@ -25,8 +28,10 @@ __all__ = [
     "Section",
     "Spelling",
     "declared",
+    "milliseconds",
     "read",
     "read_file",
     "suggestion",
+    "validated",
     "without_repeats",
 ]

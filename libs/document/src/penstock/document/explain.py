@@ -29,6 +29,8 @@ Schema = Mapping[str, Any]
 
 def explain(error: ErrorDetails, root: Node, schema: Schema) -> Iterator[Fault]:
     """Say where in the document an error is and what it means."""
+    if _is_miscounted(error):
+        return
     path = _steps(error, root)
     of_key = "[key]" in error["loc"] or error["type"] == "extra_forbidden"
     cause = error.get("ctx", {}).get("error")
@@ -45,6 +47,13 @@ def explain(error: ErrorDetails, root: Node, schema: Schema) -> Iterator[Fault]:
         yield _fault(path, root, f"'{path[-1]}' is not a key of this section", remedy, of_key=of_key)
     else:
         yield _fault(path, root, *_sentence(error), of_key=of_key)
+
+
+def _is_miscounted(error: ErrorDetails) -> bool:
+    """pydantic counts only the sound entries of a list; those that are not have faults of their own."""
+    if error["type"] != "too_short" or not isinstance(error["input"], tuple):
+        return False
+    return len(error["input"]) >= int(error.get("ctx", {})["min_length"])
 
 
 def _sentence(error: ErrorDetails) -> tuple[str, str]:
@@ -128,9 +137,15 @@ def _below(path: Sequence[str | int], schema: Schema) -> Schema:
 
 
 def _resolved(here: Schema, schema: Schema) -> Schema:
-    reference = here.get("$ref")
+    reference = here.get("$ref") or _section_of(here)
     if reference is None:
         return here
     definition: Schema = schema["$defs"][str(reference).rsplit("/", 1)[-1]]
     # A description beside the reference is more specific than the definition's own.
     return {**definition, **{key: value for key, value in here.items() if key != "$ref"}}
+
+
+def _section_of(here: Schema) -> str | None:
+    """Find the section among alternatives: one that may be left out, or may be a word instead."""
+    members = (*here.get("anyOf", ()), *here.get("oneOf", ()))
+    return next((member["$ref"] for member in members if "$ref" in member), None)

@@ -82,9 +82,14 @@ FormatVersion = Annotated[Literal[1], BeforeValidator(_whole_number)]
 
 def without_repeats(words: Any, validate: ValidatorFunctionWrapHandler) -> Any:
     """Let a list through in which nothing stands twice (for WrapValidator: faults of items stay beside)."""
-    misfits = tuple(_repeats(words)) if isinstance(words, tuple) else ()
+    return validated(words, validate, _repeats(words) if isinstance(words, tuple) else ())
+
+
+def validated(value: Any, validate: ValidatorFunctionWrapHandler, found: Iterable[Misfit]) -> Any:
+    """Validate a value in which misfits were found already: pydantic's faults are reported beside them."""
+    misfits = tuple(found)
     try:
-        valid = validate(words)
+        valid = validate(value)
     except ValidationError as error:
         if misfits:
             raise MisfitError(*misfits, beside=error) from None

@@ -1,32 +1,21 @@
-"""The section `event_types`: which events there are, and what each must say.
+"""The section `event_types`: which events there are, what each must say, and which row it changes.
 
 In:  the section of the document.
 Out: `EventType`s by name. A type's key is an attribute that every event of the type has.
+`references` checks the tables that are named here.
 """
 
-from typing import Annotated
-
-from penstock.document import Misfit, MisfitError, Section, Spelling, suggestion, without_repeats
-from pydantic import Field, ValidationInfo, WrapValidator, field_validator
+from penstock.document import Misfit, MisfitError, Section, suggestion
+from penstock.pipeline.names import About, AttributeName, Attributes, TableName
+from pydantic import Field, ValidationInfo, field_validator
 
 EVENT_TYPES_MAX = 256
-ATTRIBUTES_MAX = 64
-NAME_CHARS_MAX = 128
 
-TypeName = Annotated[
-    str,
-    Spelling(
-        r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*",
-        "lowercase words joined by dots, such as post.created",
-        NAME_CHARS_MAX,
-    ),
-]
-AttributeName = Annotated[
-    str,
-    Spelling(r"[a-z][a-z0-9_]*", "lowercase letters, digits and _, such as post_id", NAME_CHARS_MAX),
-]
-About = Annotated[str, Spelling(r"\S[\s\S]*", "a sentence")]
-Attributes = Annotated[tuple[AttributeName, ...], Field(max_length=ATTRIBUTES_MAX), WrapValidator(without_repeats)]
+
+class RowOf(Section):
+    """Which row an event changes: the one whose key the event's attributes of the same names hold."""
+
+    table: TableName = Field(description="A table of this pipeline whose source is events")
 
 
 class EventType(Section):
@@ -34,15 +23,22 @@ class EventType(Section):
 
     about: About = Field(description="What has happened when such an event is sent, in a sentence")
     required: Attributes = Field(
-        (), description="Attributes that every event of this type has; events without one are refused"
+        default=(), description="Attributes that every event of this type has; events without one are refused"
     )
     optional: Attributes = Field(
-        (), description="Attributes that an event may have besides; for readers of this file, not checked"
+        default=(), description="Attributes that an event may have besides; for readers of this file, not checked"
     )
     key: AttributeName | None = Field(
-        None,
+        default=None,
         description="The required attribute whose value partitions events of this type; left out: the device",
     )
+    upserts: RowOf | None = Field(default=None, description="The table in which such an event makes or replaces a row")
+    deletes: RowOf | None = Field(default=None, description="The table from which such an event removes a row")
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Every attribute that the type declares."""
+        return self.required + self.optional
 
     @field_validator("optional")
     @classmethod

@@ -99,6 +99,10 @@ def _options(config: ServerConfig, message_bytes_max: int) -> list[tuple[str, in
         # grpcio refuses larger messages itself, before we see them, with RESOURCE_EXHAUSTED and the sizes.
         ("grpc.max_receive_message_length", message_bytes_max),
         ("grpc.so_reuseport", 1),
+        # Calls that Python has not picked up yet. Beyond gRPC's own limit of 1,000 some are ended as CANCELLED, which
+        # tells a client nothing; ours answers RESOURCE_EXHAUSTED (maximum_concurrent_rpcs).
+        ("grpc.server.max_pending_requests", 4 * config.concurrent_rpcs_max),
+        ("grpc.server.max_pending_requests_hard_limit", 8 * config.concurrent_rpcs_max),
         ("grpc.max_connection_age_ms", config.connection_age_max_s * 1000),
         ("grpc.max_connection_age_grace_ms", (config.drain_grace_s + 10) * 1000),
         ("grpc.http2.min_ping_interval_without_data_ms", 10_000),

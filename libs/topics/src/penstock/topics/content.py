@@ -5,11 +5,13 @@ Out: its records, committed ones only, in order within each partition, up to whe
 For tests, measurements and audits: no group is joined and no offset is kept.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from time import monotonic
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from penstock.topics.errors import KafkaUnreachableError
+
+Spans = dict[int, tuple[int, int]]  # partition: first and end offset
 
 TIMEOUT_S = 30.0
 BATCH = 1_000
@@ -18,8 +20,15 @@ PASSING = {"_TRANSPORT", "_ALL_BROKERS_DOWN", "LEADER_NOT_AVAILABLE", "NOT_LEADE
 WAIT_S = 0.05  # consume() fills its batch or uses up this time, whatever has come
 
 
-def content(client_config: Mapping[str, str], topic: str, *, timeout_s: float = TIMEOUT_S) -> Iterator[Message]:
-    """Every record that the topic holds now."""
+def content(
+    client_config: Mapping[str, str],
+    topic: str,
+    *,
+    partitions: Collection[int] | None = None,
+    since_ms: int | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> Iterator[Message]:
+    """Every record that the topic holds now: of all partitions or some, from the beginning or a record's time on."""
     consumer = Consumer(
         {
             **client_config,
@@ -32,13 +41,15 @@ def content(client_config: Mapping[str, str], topic: str, *, timeout_s: float = 
         }
     )
     try:
-        yield from _until_the_end(consumer, topic, timeout_s)
+        spans = _spans(consumer, topic, partitions, timeout_s)
+        if since_ms is not None:
+            spans = _later_spans(consumer, topic, spans, since_ms, timeout_s)
+        yield from _until_the_end(consumer, topic, spans, timeout_s)
     finally:
         consumer.close()
 
 
-def _until_the_end(consumer: Consumer, topic: str, timeout_s: float) -> Iterator[Message]:
-    spans = _spans(consumer, topic, timeout_s)
+def _until_the_end(consumer: Consumer, topic: str, spans: Spans, timeout_s: float) -> Iterator[Message]:
     ends = {number: end for number, (first, end) in spans.items() if end > first}
     consumer.assign([TopicPartition(topic, number, spans[number][0]) for number in ends])
     last_seen = monotonic()
@@ -59,7 +70,7 @@ def _until_the_end(consumer: Consumer, topic: str, timeout_s: float) -> Iterator
                 del ends[partition]
 
 
-def _spans(consumer: Consumer, topic: str, timeout_s: float) -> dict[int, tuple[int, int]]:
+def _spans(consumer: Consumer, topic: str, wanted: Collection[int] | None, timeout_s: float) -> Spans:
     """First and end offset of each partition; asks again while a broker is coming back."""
     deadline = monotonic() + timeout_s
     while True:
@@ -68,6 +79,7 @@ def _spans(consumer: Consumer, topic: str, timeout_s: float) -> dict[int, tuple[
             return {
                 number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout_s)
                 for number in partitions
+                if wanted is None or number in wanted
             }
         except KafkaException as error:
             if not error.args[0].retriable() and error.args[0].name() not in PASSING:
@@ -75,6 +87,13 @@ def _spans(consumer: Consumer, topic: str, timeout_s: float) -> dict[int, tuple[
             if monotonic() > deadline:
                 raise KafkaUnreachableError(topic, timeout_s, error.args[0].str()) from error
             consumer.poll(WAIT_S)  # gives the client time to reconnect
+
+
+def _later_spans(consumer: Consumer, topic: str, spans: Spans, since_ms: int, timeout_s: float) -> Spans:
+    """The same, each from the first record that is not older; -1 says that all are."""
+    asked = [TopicPartition(topic, number, since_ms) for number in spans]
+    firsts = {found.partition: found.offset for found in consumer.offsets_for_times(asked, timeout_s)}
+    return {number: (end if firsts[number] < 0 else firsts[number], end) for number, (_, end) in spans.items()}
 
 
 def _is_end(name: str) -> bool:

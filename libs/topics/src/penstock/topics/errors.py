@@ -62,5 +62,8 @@ class TopicsDifferError(TopicsError):
     def __init__(self, differences: Iterable[Difference]) -> None:
         self.differences = tuple(sorted(differences))
         lines = (f"  {difference}" for difference in self.differences)
-        advice = "Change the topic in Kafka or the map (topics.yaml); penstock changes no topic that exists."
+        advice = (
+            "Change the topic in Kafka, or the map (topics.yaml; for the history of a table pipeline.yaml);"
+            " penstock changes no topic that exists."
+        )
         super().__init__("\n".join(("Topics in Kafka are not as on the map:", *lines, advice)))

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from penstock.document import Misfit
 from penstock.topics.graph import arrows, turned, ways_round
-from penstock.topics.schema import Cycle, Topic
+from penstock.topics.schema import HISTORY, PLACEHOLDERS, Cycle, Topic
 
 
 def misfits(topics: Mapping[str, Topic], cycles: Sequence[Cycle]) -> Iterator[Misfit]:
     """Check every law."""
+    yield from _one_template_each(topics)
+    yield from _history_of_tables(topics)
     yield from _partitioned_alike(topics)
     yield from _dead_letters_written(topics)
     yield from _flow_one_way(topics, cycles)
@@ -22,6 +24,22 @@ def undocumented_cycles(topics: Mapping[str, Topic], cycles: Iterable[Cycle]) ->
     """Find the ways round that the map does not document."""
     documented = {turned(cycle.path) for cycle in cycles}
     return [cycle for cycle in ways_round(arrows(topics)) if cycle not in documented]
+
+
+def _one_template_each(topics: Mapping[str, Topic]) -> Iterator[Misfit]:
+    """A table has one topic."""
+    for placeholder in PLACEHOLDERS:
+        first, *others = [name for name in topics if placeholder in name] or [""]
+        for name in others:
+            yield Misfit(f"stands for the same tables as {first}", "let each table have one topic", ("topics", name))
+
+
+def _history_of_tables(topics: Mapping[str, Topic]) -> Iterator[Misfit]:
+    """Only tables have a history of which pipeline.yaml says how long it is kept."""
+    for name, topic in topics.items():
+        if topic.compaction_lag == HISTORY and not any(placeholder in name for placeholder in PLACEHOLDERS):
+            problem = f"is {HISTORY}, but only topics of tables have one"
+            yield Misfit(problem, "say how long, such as 30d", ("topics", name, "compaction_lag"))
 
 
 def _partitioned_alike(topics: Mapping[str, Topic]) -> Iterator[Misfit]:

@@ -7,16 +7,29 @@ Out: strict sections. Each is sound by itself; `laws` ties them together.
 import re
 from typing import Annotated, Literal
 
-from penstock.document import Misfit, MisfitError, Section, Spelling, declared, suggestion, without_repeats
+from penstock.document import (
+    Duration,
+    Misfit,
+    MisfitError,
+    Section,
+    Spelling,
+    declared,
+    milliseconds,
+    suggestion,
+    without_repeats,
+)
 from pydantic import BeforeValidator, Field, ValidationInfo, WrapValidator, field_validator
 
 UNLIMITED = "unlimited"
-_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+HISTORY = "history"
+# What stands in a topic's name for that of a table, by where the table's rows come from.
+DATABASE_TABLE, EVENT_TABLE = "{database-table}", "{event-table}"
+PLACEHOLDERS = (DATABASE_TABLE, EVENT_TABLE)
 
 TopicName = Annotated[
     str,
     Spelling(
-        r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*\.v[1-9][0-9]*",
+        r"[a-z][a-z0-9_-]*(\.([a-z][a-z0-9_-]*|\{database-table\}|\{event-table\}))*\.v[1-9][0-9]*",
         "lowercase words joined by dots with a version at the end, such as events.raw.v1",
     ),
 ]
@@ -33,10 +46,8 @@ MessageName = Annotated[
     ),
 ]
 Sentence = Annotated[str, Spelling(r"\S[\s\S]*", "a sentence")]
-Duration = Annotated[
-    str,
-    Spelling(r"[1-9][0-9]{0,5}[smhdw]|unlimited", "a number with s, m, h, d or w, such as 7d, or unlimited"),
-]
+Retention = Annotated[str, Duration("1s", "36500d", "7d", UNLIMITED)]
+CompactionLag = Annotated[str, Duration("0s", "36500d", "30d", HISTORY)]
 Steps = Annotated[tuple[StepName, ...], WrapValidator(without_repeats)]
 
 
@@ -52,10 +63,13 @@ class Topic(Section):
     about: Sentence = Field(description="What one record says")
     message: MessageName = Field(description="The protobuf message of a record's value")
     key: FieldName = Field(description="The field that is also the record's key")
-    partitioned_by: FieldName | None = Field(None, description="What chooses the partition, if not the key")
+    partitioned_by: FieldName | None = Field(default=None, description="What chooses the partition, if not the key")
     partitions: int = Field(ge=1, le=1000, description="How many partitions")
     cleanup: Literal["delete", "compact"] = Field(description="delete or compact")
-    retention: Duration = Field(description="How long records are kept")
+    retention: Retention = Field(description="How long records are kept")
+    compaction_lag: CompactionLag | None = Field(
+        default=None, description="How long compaction leaves a record alone after a newer one took its place"
+    )
     max_message_bytes: int = Field(ge=1024, le=100 * 1024 * 1024, description="The largest record")
     producers: Annotated[Steps, Field(min_length=1)] = Field(description="The steps that write")
     consumers: Steps = Field(description="The steps that read; [] if none does")
@@ -68,7 +82,7 @@ class Topic(Section):
         """The retention as Kafka wants it: -1 is unlimited."""
         if self.retention == UNLIMITED:
             return -1
-        return int(self.retention[:-1]) * _UNIT_MS[self.retention[-1]]
+        return milliseconds(self.retention)
 
     @property
     def partition_subject(self) -> str:
@@ -83,6 +97,15 @@ class Topic(Section):
             raise MisfitError(Misfit(problem, f"should be {UNLIMITED}"))
         return retention
 
+    @field_validator("compaction_lag")
+    @classmethod
+    def _only_compacted_lags(cls, lag: str | None, info: ValidationInfo) -> str | None:
+        if lag is not None and info.data.get("cleanup") == "delete":
+            raise MisfitError(
+                Misfit("is given, but the topic is not compacted", "remove it, or say `cleanup: compact`")
+            )
+        return lag
+
     @field_validator("producers", "consumers")
     @classmethod
     def _steps_exist(cls, steps: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
@@ -96,6 +119,8 @@ class Topic(Section):
     @classmethod
     def _dead_letters_exist(cls, topic: str | None, info: ValidationInfo) -> str | None:
         known = declared(info, "topics")
+        if topic is not None and "{" in topic:
+            raise MisfitError(Misfit(f"'{topic}' stands for the topics of tables", "name a single topic, or say none"))
         if topic is not None and known is not None and topic not in known:
             raise MisfitError(Misfit(f"'{topic}' is not a topic of this map", suggestion(topic, known)))
         return topic

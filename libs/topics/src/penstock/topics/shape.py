@@ -8,6 +8,7 @@ Pure: Kafka is asked elsewhere.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from penstock.document import milliseconds
 from penstock.topics.errors import Difference
 from penstock.topics.schema import UNLIMITED, Topic
 
@@ -33,6 +34,9 @@ def shape(topic: Topic, replication_factor: int) -> Shape:
     if topic.retention == UNLIMITED:
         # A broker's default limit on size would delete from a log that must stay whole.
         settings["retention.bytes"] = "-1"
+    if topic.compaction_lag is not None:
+        # Or else a table that is read from the beginning would lack the past that others remember.
+        settings["min.compaction.lag.ms"] = str(milliseconds(topic.compaction_lag))
     if replication_factor >= _SAFE_REPLICAS:
         # With acks=all: what was acknowledged survives the loss of a broker, and writing goes on without one.
         settings["min.insync.replicas"] = str(replication_factor - 1)

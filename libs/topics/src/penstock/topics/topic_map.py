@@ -3,17 +3,19 @@
 In:  topics.yaml, by default the one that is shipped with this package.
 Out: a `TopicMap`, or `InvalidDocumentError` with every fault and its line.
 Topics keep their names of the file throughout; a prefix only changes what they are called in Kafka.
+A pipeline's tables are not in the file: it has templates for their topics, and `for_tables` fills them in.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Self
 
 from penstock.document import FormatVersion, MisfitError, Section, read, read_file
-from penstock.topics import graph, laws
+from penstock.topics import graph, laws, tables
 from penstock.topics.schema import Cycle, Sentence, StepName, Topic, TopicName, is_prefix
+from penstock.topics.tables import DeclaredTable
 from pydantic import Field, model_validator
 
 
@@ -35,11 +37,13 @@ class TopicsDocument(Section):
 
 @dataclass(frozen=True, slots=True)
 class TopicMap:
-    """Every topic of a pipeline, by its name in topics.yaml."""
+    """Every topic of a pipeline, by its name in topics.yaml; `tables` names the topic of each table."""
 
     topics: Mapping[str, Topic]
     steps: Mapping[str, str]
+    document: TopicsDocument
     cycles: tuple[Cycle, ...] = ()
+    tables: Mapping[str, str] = field(default_factory=dict)
     prefix: str = ""
 
     def __getitem__(self, name: str) -> Topic:
@@ -57,6 +61,16 @@ class TopicMap:
             raise ValueError(f"'{prefix}' cannot begin a topic's name: letters, digits, '.', '_', '-', up to 100")
         return replace(self, prefix=prefix + self.prefix)
 
+    def for_tables(self, declared: Mapping[str, DeclaredTable]) -> "TopicMap":
+        """Make the same map with a topic for each of these tables, such as those of a `penstock.pipeline.Pipeline`.
+
+        ValueError if a table's name cannot be part of a topic's, or if its topic would break a law of the map.
+        """
+        filled = tables.fill(self.document.topics, self.document.cycles, declared)
+        if broken := [misfit.problem for misfit in laws.misfits(filled.topics, filled.cycles)]:
+            raise ValueError(f"with these tables the map of topics would not be sound: {'; '.join(broken)}")
+        return replace(self, topics=filled.topics, cycles=filled.cycles, tables=filled.names)
+
     def edges(self) -> list[tuple[str, str]]:
         """List the arrows of the flow: producer → topic and topic → consumer."""
         return graph.arrows(self.topics)
@@ -67,7 +81,7 @@ class TopicMap:
 
 
 def load(path: Path | None = None) -> TopicMap:
-    """Load a map; without a path the one that is shipped."""
+    """Load a map; without a path the one that is shipped. Tables come with `for_tables`."""
     if path is not None:
         return _map(read_file(path, TopicsDocument))
     shipped = resources.files("penstock.topics").joinpath("topics.yaml")
@@ -80,4 +94,4 @@ def loads(text: str, source: str) -> TopicMap:
 
 
 def _map(document: TopicsDocument) -> TopicMap:
-    return TopicMap(document.topics, document.steps, document.cycles)
+    return TopicMap({}, document.steps, document).for_tables({})
