@@ -14,6 +14,18 @@ def test_a_broker(kafka, topic_prefix, number):
         seen.write(kafka.bootstrap + " " + topic_prefix + "\\n")
 """
 
+CDC_TESTS = """
+import pytest
+
+@pytest.mark.parametrize("number", range(2))
+def test_a_database(cdc, number):
+    with cdc.postgres.connect() as connection:
+        connection.execute("CREATE TABLE profiles (id int PRIMARY KEY)")
+    cdc.capture("public.profiles")
+    with open({seen!r}, "a") as seen:
+        seen.write(cdc.connect.rest_url + " " + str(cdc.postgres.port) + " " + cdc.postgres.database + "\\n")
+"""
+
 
 @pytest.fixture(autouse=True)
 def prepared_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,3 +44,13 @@ def test_all_tests_of_a_run_share_one_broker(
     brokers, prefixes = zip(*(line.split() for line in seen.read_text().splitlines()), strict=True)
     assert len(set(brokers)) == 1
     assert len(set(prefixes)) == 4
+
+
+def test_workers_share_one_database_server_and_one_connect(pytester: pytest.Pytester, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    pytester.makeconftest('pytest_plugins = ["penstock.embedded.pytest_plugin"]')
+    pytester.makepyfile(CDC_TESTS.format(seen=str(seen)))
+    pytester.runpytest_subprocess("-p", "xdist", "-n", "2").assert_outcomes(passed=2)
+    connects, ports, databases = zip(*(line.split() for line in seen.read_text().splitlines()), strict=True)
+    assert len(set(connects)) == len(set(ports)) == 1
+    assert len(set(databases)) == 2

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread, Timer
 
@@ -13,6 +14,7 @@ import pytest
 from penstock.embedded.child import Child, Probe
 from penstock.embedded.errors import (
     ChildDiedError,
+    ChildFailedError,
     ChildNotReadyError,
     StateInUseError,
     StopRequestedError,
@@ -251,3 +253,27 @@ def _await_release(lock: Path) -> None:
     """Blocks until no process holds the lock; pytest's own time limit is the deadline."""
     with Path(f"{lock}.taken").open("w") as wanted:
         fcntl.flock(wanted, fcntl.LOCK_EX)
+
+
+def test_a_child_that_runs_but_has_failed_ends_the_wait(supervisor: Supervisor, python_child: MakeChild) -> None:
+    faults: list[str] = []
+    child = replace(python_child("half", FOREVER), fault=lambda: faults[0] if faults else None)
+    supervisor.start(child)
+    assert supervisor.wait(timeout_s=0) is False
+    faults.append("task 0 is FAILED")
+    with pytest.raises(ChildFailedError, match="half failed: task 0 is FAILED"):
+        supervisor.wait(timeout_s=60)
+    supervisor.kill("half")
+    supervisor.check()  # what was killed on purpose has no faults
+
+
+def test_a_child_is_asked_to_stop_by_its_own_signal(supervisor: Supervisor, python_child: MakeChild) -> None:
+    sign = supervisor.state / "sign"
+    program = f"""
+import pathlib, signal, sys
+signal.signal(signal.SIGINT, lambda *_: sys.exit(7))
+pathlib.Path({str(sign)!r}).touch()
+signal.pause()
+"""
+    supervisor.start(replace(python_child("server", program, exists(sign)), stop_signal=signal.SIGINT))
+    assert supervisor.end("server") == 7

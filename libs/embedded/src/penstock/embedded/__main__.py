@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from penstock.embedded.connect import prepare_connect
 from penstock.embedded.errors import EmbeddedError, StopRequestedError
 from penstock.embedded.jarlock import read_wanted, write_lock
 from penstock.embedded.jars import lock_set
@@ -27,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _run_kafka(options.state, for_load=options.for_load)
         elif options.command == "prepare":
             prepare_kafka(_say)
+            prepare_connect(_say)
         else:
             _lock()
     except (StopRequestedError, KeyboardInterrupt):
@@ -43,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     kafka = commands.add_parser("kafka", help="run a broker until Ctrl-C")
     kafka.add_argument("--state", type=Path, help="folder for data and logs; kept (default: a temporary one)")
     kafka.add_argument("--for-load", action="store_true", help="optimise for throughput instead of start-up")
-    commands.add_parser("prepare", help="download and prepare what a broker needs")
+    commands.add_parser("prepare", help="download and prepare what Kafka and Kafka Connect need")
     commands.add_parser("lock", help="rewrite jars.lock from jars.toml")
     return parser
 

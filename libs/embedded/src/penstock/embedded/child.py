@@ -24,7 +24,7 @@ KILLED_WITHIN_S = 10.0
 
 
 def at_once() -> None:
-    """The probe of children that are ready as soon as they run."""
+    """The probe of children that are ready as soon as they run, and well as long as they do."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Child:
     ready_timeout_s: float = 60.0
     stop_grace_s: float = 15.0
     stop_signal: signal.Signals = signal.SIGTERM  # asks for an orderly end
+    fault: Probe = at_once  # while it runs: None, or what went wrong inside of it for good
 
 
 class Warden:

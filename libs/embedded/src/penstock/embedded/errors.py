@@ -5,8 +5,10 @@ EmbeddedError
 ├── JarsError              a jar is missing, replaced, or not in the lock file
 ├── StateInUseError        another supervisor runs in the same state folder
 ├── StopRequestedError     somebody asked to stop while a child was starting
+├── ConnectorError         Kafka Connect refused a connector, or it failed
 └── ChildError             about one child; carries its name and last log lines
     ├── ChildDiedError     it ended by itself
+    ├── ChildFailedError   it runs, and says that it cannot do its work any more
     └── ChildNotReadyError it did not answer before its deadline
 """
 
@@ -35,6 +37,10 @@ class StopRequestedError(EmbeddedError):
     pass
 
 
+class ConnectorError(EmbeddedError):
+    pass
+
+
 class ChildError(EmbeddedError):
     def __init__(self, name: str, what: str, log: Path, last_lines: Sequence[str]) -> None:
         self.name = name
@@ -48,6 +54,12 @@ class ChildDiedError(ChildError):
     def __init__(self, name: str, exit_code: int, log: Path, last_lines: Sequence[str]) -> None:
         self.exit_code = exit_code
         super().__init__(name, f"ended by itself with {describe_exit(exit_code)}", log, last_lines)
+
+
+class ChildFailedError(ChildError):
+    def __init__(self, name: str, fault: str, log: Path, last_lines: Sequence[str]) -> None:
+        self.fault = fault
+        super().__init__(name, f"failed: {fault}", log, last_lines)
 
 
 class ChildNotReadyError(ChildError):

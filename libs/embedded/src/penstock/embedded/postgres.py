@@ -31,6 +31,7 @@ ADMIN = "postgres"  # the superuser, and the database that always exists
 DATABASE = "app"
 ANSWER_TIMEOUT_S = 2
 INITIALISED_WITHIN_S = 120.0
+TERMINATED_WITHIN_MS = 10_000
 
 SETTINGS: Mapping[str, str] = {
     "listen_addresses": HOST,
@@ -112,6 +113,17 @@ def create_database(server: Postgres, database: str) -> None:
         known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [database]).fetchone()
         if known is None:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))
+
+
+def drop_database(server: Postgres) -> None:
+    """With its replication slots, and whoever is connected."""
+    with server.with_database(ADMIN).connect() as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(active_pid, %s) FROM pg_replication_slots"
+            " WHERE database = %s AND active_pid IS NOT NULL",
+            [TERMINATED_WITHIN_MS, server.database],
+        )
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(server.database)))
 
 
 def answers(server: Postgres) -> Probe:

@@ -51,6 +51,30 @@ def start_ingestion(
     return Service(name, address, f"http://{metrics}/metrics")
 
 
+def start_enrichment(
+    supervisor: Supervisor,
+    bootstrap: str,
+    *,
+    name: str = "enrichment",
+    environment: Mapping[str, str] | None = None,
+) -> Service:
+    """Starts an instance of enrichment and returns when its tables are complete; `environment` wins over ours."""
+    port, metrics_port = free_ports(2)
+    address, metrics = f"127.0.0.1:{port}", f"127.0.0.1:{metrics_port}"
+    settings = {
+        "PENSTOCK_BOOTSTRAP": bootstrap,
+        "PENSTOCK_ENRICHMENT_LISTEN": address,
+        "PENSTOCK_ENRICHMENT_METRICS_LISTEN": metrics,
+        "PENSTOCK_ENRICHMENT_TOPICS": "create",
+        "PENSTOCK_ENRICHMENT_INSTANCE": name,
+        "PENSTOCK_ENRICHMENT_DRAIN_WAIT_S": "0",  # nobody balances load here
+        **(environment or {}),
+    }
+    command = (sys.executable, "-m", "penstock.enrichment")
+    supervisor.start(Child(name, command, ready=serving(address), environment=settings, stop_grace_s=30))
+    return Service(name, address, f"http://{metrics}/metrics")
+
+
 def serving(address: str) -> Probe:
     """Asks gRPC health."""
 

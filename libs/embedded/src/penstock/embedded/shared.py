@@ -1,9 +1,9 @@
-"""One broker for a whole test run, whichever processes the tests run in.
+"""One broker for a whole test run, whichever processes the tests run in; and one PostgreSQL with Connect.
 
 In:  requests, in this process or over a local socket from pytest-xdist's workers.
 Out: the address of the one broker; it is started by the first request, so a run
      without a broker test has none. A broker that cannot start or has died is an
-     error in every test that asks, with its last log lines.
+     error in every test that asks, with its last log lines. PostgreSQL and Connect likewise.
 """
 
 import shutil
@@ -15,9 +15,12 @@ from threading import Lock, Thread
 
 from penstock.embedded.broker import Kafka
 from penstock.embedded.cache import Progress
+from penstock.embedded.captures import CdcServers, start_cdc
 from penstock.embedded.errors import EmbeddedError
 from penstock.embedded.kafka import start_kafka
 from penstock.embedded.supervisor import Supervisor
+
+KAFKA, CDC = "kafka", "cdc"  # what one can ask for
 
 
 class BrokerHost:
@@ -30,6 +33,8 @@ class BrokerHost:
         self._folder: Path | None = None
         self._supervisor: Supervisor | None = None
         self._kafka: Kafka | None = None
+        self._cdc_supervisor: Supervisor | None = None
+        self._cdc: CdcServers | None = None
         self._listener: Listener | None = None
 
     def kafka(self) -> Kafka:
@@ -42,6 +47,17 @@ class BrokerHost:
                 self._supervisor.check()
             return self._kafka
 
+    def cdc(self) -> CdcServers:
+        kafka = self.kafka()
+        with self._starting:
+            if self._cdc is None:
+                self._close_cdc()
+                self._cdc_supervisor = Supervisor(self._own_folder() / "cdc", self._progress)
+                self._cdc = start_cdc(self._cdc_supervisor, kafka)
+            if self._cdc_supervisor is not None:
+                self._cdc_supervisor.check()
+            return self._cdc
+
     def serve(self) -> str:
         """The address at which workers ask; serving starts with the first call."""
         if self._listener is None:
@@ -52,6 +68,7 @@ class BrokerHost:
     def close(self) -> None:
         if self._listener is not None:
             self._listener.close()
+        self._close_cdc()
         self._close_supervisor()
         if self._folder is not None:
             shutil.rmtree(self._folder)
@@ -64,11 +81,11 @@ class BrokerHost:
                 except OSError:
                     return  # closed
                 with connection:
-                    connection.send(self._answer())
+                    connection.send(self._answer(connection.recv()))
 
-    def _answer(self) -> Kafka | str:
+    def _answer(self, wanted: object) -> Kafka | CdcServers | str:
         try:
-            return self.kafka()
+            return self.cdc() if wanted == CDC else self.kafka()
         except EmbeddedError as error:
             return str(error)
 
@@ -82,11 +99,30 @@ class BrokerHost:
             self._supervisor.stop()
             self._supervisor = None
 
+    def _close_cdc(self) -> None:
+        if self._cdc_supervisor is not None:
+            self._cdc_supervisor.stop()
+            self._cdc_supervisor = None
+
 
 def ask_host(address: str) -> Kafka:
     """The broker of the host that serves there."""
-    with Client(address, "AF_UNIX") as connection:
-        answer = connection.recv()
+    answer = _ask(address, KAFKA)
     if isinstance(answer, Kafka):
         return answer
     raise EmbeddedError(str(answer))
+
+
+def ask_host_for_cdc(address: str) -> CdcServers:
+    """PostgreSQL and Connect, beside that broker."""
+    answer = _ask(address, CDC)
+    if isinstance(answer, CdcServers):
+        return answer
+    raise EmbeddedError(str(answer))
+
+
+def _ask(address: str, wanted: str) -> object:
+    with Client(address, "AF_UNIX") as connection:
+        connection.send(wanted)
+        answer: object = connection.recv()
+        return answer

@@ -2,13 +2,15 @@
 
 In:  children (`Child`), one state folder, requests to stop.
 Out: each child ready before the next one starts; any child that ends by itself
-     ends the whole, as a ChildDiedError with its exit code and last log lines.
+     ends the whole, as a ChildDiedError with its exit code and last log lines. So does
+     one that runs but says that it cannot go on (`Child.fault`), as a ChildFailedError.
 Guaranteed: after `stop` (or the end of the `with` block) no process of ours is
      left, and none is left if this process is killed, by the warden's work.
 All methods may be called from any thread.
 """
 
 import fcntl
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +22,7 @@ from penstock.embedded.cache import Progress, quiet
 from penstock.embedded.child import KILLED_WITHIN_S, Child, Process, Warden
 from penstock.embedded.errors import (
     ChildDiedError,
+    ChildFailedError,
     ChildNotReadyError,
     EmbeddedError,
     StateInUseError,
@@ -27,6 +30,7 @@ from penstock.embedded.errors import (
 )
 
 ASK_EVERY_S = 0.05
+LOOK_EVERY_S = 2.0  # for children that run and yet have failed
 
 
 class Supervisor:
@@ -87,16 +91,22 @@ class Supervisor:
         return self._logs / f"{name}.log"
 
     def check(self) -> None:
-        """Raises ChildDiedError if a child has ended by itself."""
-        for process in list(self._processes.values()):
-            if process.exit_code is not None and not process.expected_to_end:
+        """Raises ChildDiedError if a child has ended by itself, ChildFailedError if one says that it failed."""
+        for process in [process for process in list(self._processes.values()) if not process.expected_to_end]:
+            if process.exit_code is not None:
                 raise ChildDiedError(process.child.name, process.exit_code, process.log, process.last_lines())
+            if (fault := process.child.fault()) is not None:
+                raise ChildFailedError(process.child.name, fault, process.log, process.last_lines())
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Blocks until a stop is requested (True) or the time is up (False); a dead child raises."""
-        self._await(self._is_interrupted, timeout_s)
-        self.check()
-        return self._stops_requested > 0
+        """Blocks until a stop is requested (True) or the time is up (False); a dead or failed child raises."""
+        deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            left_s = deadline - time.monotonic()
+            self._await(self._is_interrupted, max(0.0, min(LOOK_EVERY_S, left_s)))
+            self.check()
+            if self._stops_requested or left_s <= LOOK_EVERY_S:
+                return self._stops_requested > 0
 
     def request_stop(self) -> None:
         """Makes `wait` return and `start` give up. Asked twice, `stop` kills without waiting."""
