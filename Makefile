@@ -4,7 +4,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 PYTHON := $(BIN)/python
-CODE := proto/generate.py libs services client spark-jobs integration-tests benchmarks conftest.py
+CODE := proto/generate.py libs services client spark-jobs integration-tests benchmarks
 
 # What a newcomer may set: make demo DURATION=30 DEVICES=500
 DURATION ?=
@@ -28,16 +28,20 @@ test: lint types contracts gen-check unit integration ## everything that must ho
 
 .PHONY: lint
 lint: setup ## style of the code and the protos; protos must not break those on main
-	$(BIN)/ruff check $(CODE)
-	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE) conftest.py
+	$(BIN)/ruff format --check $(CODE) conftest.py
 	cd proto && ../$(BIN)/buf lint
 	@if git cat-file -e main:proto/buf.yaml 2>/dev/null; then \
 	  echo "buf breaking --against main"; cd proto && ../$(BIN)/buf breaking --against '../.git#branch=main,subdir=proto'; \
+	elif git cat-file -e origin/main:proto/buf.yaml 2>/dev/null; then \
+	  echo "buf breaking --against origin/main"; \
+	  cd proto && ../$(BIN)/buf breaking --against '../.git#ref=refs/remotes/origin/main,subdir=proto'; \
 	else echo "buf breaking: no protos on main to compare with"; fi
 
 .PHONY: types
 types: setup ## mypy, strict
 	$(BIN)/mypy $(CODE)
+	$(BIN)/mypy conftest.py
 
 .PHONY: contracts
 contracts: setup ## who may import whom
@@ -76,8 +80,8 @@ bench-kafka-start: setup ## how fast the embedded Kafka starts
 
 .PHONY: format
 format: setup ## let ruff format and mend what it can
-	$(BIN)/ruff check --fix $(CODE)
-	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE) conftest.py
+	$(BIN)/ruff format $(CODE) conftest.py
 
 .PHONY: clean
 clean: ## remove what these targets made here (the cache of jars in your cache folder stays)

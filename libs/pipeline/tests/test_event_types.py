@@ -97,4 +97,4 @@ def test_names_are_limited() -> None:
     longest = "a" * NAME_CHARS_MAX
     assert longest in loads(SOUND.replace("post.created", longest), "p").event_types
     [fault] = faults(SOUND.replace("post.created", longest + "a"))
-    assert fault.endswith("has 129 characters; at most 128 are allowed")
+    assert fault.endswith("has 65 characters; at most 64 are allowed")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from penstock.document import Spelling, without_repeats
 from pydantic import BeforeValidator, Field, WithJsonSchema, WrapValidator
 
-NAME_CHARS_MAX = 128
+NAME_CHARS_MAX = 64
 ATTRIBUTES_MAX = 64
 COLUMNS_MAX = 256
 KEY_PARTS_MAX = 8

@@ -6,7 +6,9 @@ In:  rows (`Setting`) and an environment. Out: parsed values, or a ConfigError t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import ssl
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,13 @@ def tls_faults(prefix: str, values: Mapping[str, Any]) -> list[str]:
     faults = []
     if bool(values.get("tls_certificate")) != bool(values.get("tls_key")):
         faults.append(f"{prefix}TLS_CERTIFICATE and {prefix}TLS_KEY must be given together")
+    elif values.get("tls_certificate"):
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+                values["tls_certificate"], values["tls_key"]
+            )
+        except ssl.SSLError as error:
+            faults.append(f"{prefix}TLS_CERTIFICATE and {prefix}TLS_KEY are no PEM certificate and its key: {error}")
     if values.get("tls_client_ca") and not values.get("tls_certificate"):
         faults.append(f"{prefix}TLS_CLIENT_CA needs {prefix}TLS_CERTIFICATE")
     return faults
@@ -69,6 +78,15 @@ def describe(settings: Rows) -> str:
     width = max(len(setting.variable) for setting in settings.values())
     lines = [f"  {s.variable:<{width}}  {s.about} [{s.default or 'none'}]" for s in settings.values()]
     return "Settings (environment variables) [default]:\n" + "\n".join(lines)
+
+
+def usage(program: str, arguments: Sequence[str], settings: Rows) -> int:
+    """Answers --help, and any other argument with what is wrong; the exit code."""
+    if arguments[0] in {"-h", "--help"}:
+        sys.stdout.write(f"Usage: python -m {program}\n\n{describe(settings)}\n")
+        return 0
+    sys.stderr.write(f"unknown argument {arguments[0]!r}: settings are environment variables; --help lists them\n")
+    return 2
 
 
 def text(value: str) -> str:

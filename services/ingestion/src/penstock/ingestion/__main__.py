@@ -14,7 +14,8 @@ from penstock.ingestion.gate import Gate
 from penstock.pipeline import load as load_pipeline
 from penstock.serving.address import AddressInUse
 from penstock.serving.errors import ConfigError
-from penstock.serving.settings import describe
+from penstock.serving.logs import configure
+from penstock.serving.settings import usage
 from penstock.topics import load as load_topics
 
 logger = logging.getLogger("penstock.ingestion")
@@ -22,9 +23,8 @@ logger = logging.getLogger("penstock.ingestion")
 
 def main(arguments: list[str], environment: dict[str, str]) -> int:
     if arguments:
-        sys.stdout.write(f"Usage: python -m penstock.ingestion\n\n{describe(settings.SETTINGS)}\n")
-        return 0 if arguments[0] in {"-h", "--help"} else 2
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s")
+        return usage("penstock.ingestion", arguments, settings.SETTINGS)
+    configure()
     try:
         config = settings.load(environment)
         pipeline = load_pipeline(config.pipeline)

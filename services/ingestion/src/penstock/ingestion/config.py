@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from penstock.ingestion.gate import Limits
 from penstock.serving.settings import (
@@ -37,7 +38,7 @@ class Config:
     workers: int
     kafka: Mapping[str, str]
     topic_prefix: str
-    topics: str
+    topics: Literal["verify", "create"]
     pipeline: Path | None
     tls_certificate: Path | None
     tls_key: Path | None
@@ -87,7 +88,13 @@ SETTINGS = rows(
     ("bootstrap", "PENSTOCK_BOOTSTRAP", "127.0.0.1:9092", text, "Kafka's bootstrap servers"),
     ("kafka_file", "PENSTOCK_KAFKA_CONFIG_FILE", "", properties_file, "librdkafka settings, NAME=VALUE per line"),
     ("topic_prefix", "PENSTOCK_TOPIC_PREFIX", "", text, "stands before every topic's name"),
-    ("topics", "TOPICS", "verify", one_of("verify", "create"), "what to do about missing topics at start"),
+    (
+        "topics",
+        "TOPICS",
+        "verify",
+        one_of("verify", "create"),
+        "missing topics: verify (wait for them) or create",
+    ),
     ("pipeline", "PENSTOCK_PIPELINE", "", existing_file, "pipeline.yaml; default: the social pipeline"),
     ("tls_certificate", "TLS_CERTIFICATE", "", existing_file, "PEM chain; with it, gRPC is served over TLS"),
     ("tls_key", "TLS_KEY", "", existing_file, "PEM key of the certificate"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.ingestion.tokens import TokenRefusal
 from penstock.serving.calls import SECONDS, CallMetrics
 from penstock.serving.pool import Pool, PooledCounter, PooledGauge, PooledHistogram
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -80,6 +81,11 @@ class Metrics:
             "Clock tokens ignored, by reason. FORGED or UNKNOWN_KEY on many devices: pods disagree about the keys.",
             ("reason",),
         )
+
+        for reason in ("malformed", "full", "log"):
+            self.requests_refused.labels(reason)  # there from the start, or a rate misses the first rise
+        for refusal in TokenRefusal:
+            self.tokens_refused.labels(refusal.name)
 
     def pooled(self, counter: Counter) -> PooledCounter:
         """For one child of a counter that every request touches."""

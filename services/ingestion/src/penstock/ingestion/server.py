@@ -23,14 +23,14 @@ from penstock.ingestion.servicer import SERVICE, IngestServicer
 from penstock.ingestion.stream import Window
 from penstock.ingestion.tokens import TokenSealer
 from penstock.serving.server import Server, flush_for_ever
+from penstock.serving.topics import topics_are_there
 from penstock.topics import TopicMap
-from penstock.topics.errors import KafkaUnreachableError, TopicsError, TopicsMissingError
-from penstock.topics.kafka import ensure, verify
+from penstock.topics.errors import TopicsError
 
 logger = logging.getLogger(__name__)
 
-STREAM_ENVELOPE_BYTES = 64  # what PublishStreamRequest adds to a batch
-RETRY_S = 2.0
+# gRPC refuses larger messages itself, in its own words; up to here we do, and say what the limit is.
+OVERSIZE_BYTES = 1 << 20
 
 
 def now_us() -> int:
@@ -52,19 +52,6 @@ def build_intake(config: Config, gate: Gate, topics: TopicMap, journal: Journal,
     )
 
 
-async def topics_are_there(config: Config, topics: TopicMap) -> None:
-    """Waits for Kafka and for the topics as long as it takes; raises if one is not as proto/topics.yaml says."""
-    settle = ensure if config.topics == "create" else verify
-    while True:
-        try:
-            await asyncio.to_thread(settle, dict(config.kafka), topics, names=(RAW, REJECTED))
-        except (KafkaUnreachableError, TopicsMissingError) as error:
-            logger.warning("not serving yet: %s; trying again", error)
-            await asyncio.sleep(RETRY_S)
-        else:
-            return
-
-
 async def serve(
     config: Config, gate: Gate, topics: TopicMap, metrics: Metrics, address: str, stop: asyncio.Event
 ) -> int:
@@ -83,11 +70,12 @@ async def serve(
     window = Window(config.stream_window_batches, config.stream_window_bytes)
     intake = build_intake(config, gate, topics, journal, metrics)
     servicer = IngestServicer(intake, metrics, window, config.connection_age_max_s)
-    message_bytes_max = config.limits.request_bytes_max + STREAM_ENVELOPE_BYTES
+    message_bytes_max = config.limits.request_bytes_max + OVERSIZE_BYTES
     server = Server(config, (SERVICE,), (servicer.handler(),), message_bytes_max=message_bytes_max)
     await server.start(address)
     flushing = asyncio.create_task(flush_for_ever(metrics))
     failed = await until_stopped(config, topics, journal, server, stop)
+    logger.info("draining")
     if failed:
         await server.set_serving(False)
     else:
@@ -99,6 +87,7 @@ async def serve(
     metrics.flush()
     if left:
         logger.error("%d records were not confirmed by Kafka; their clients were not told that they are", left)
+    logger.info("stopped")
     return 1 if failed or left else 0
 
 
@@ -107,7 +96,9 @@ async def until_stopped(
 ) -> bool:
     """Returns True if something other than `stop` ended it."""
     stopped: asyncio.Future[object] = asyncio.ensure_future(stop.wait())
-    ready: asyncio.Future[object] = asyncio.ensure_future(topics_are_there(config, topics))
+    ready: asyncio.Future[object] = asyncio.ensure_future(
+        topics_are_there(config.kafka, topics, (RAW, REJECTED), missing=config.topics)
+    )
     broken: asyncio.Future[object] = asyncio.ensure_future(journal.broken_by())
     try:
         await asyncio.wait({stopped, ready}, return_when=asyncio.FIRST_COMPLETED)

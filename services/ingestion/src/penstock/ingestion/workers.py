@@ -16,6 +16,7 @@ from pathlib import Path
 from wsgiref.simple_server import WSGIServer
 
 import uvloop
+from confluent_kafka import KafkaException
 from penstock.ingestion.config import Config
 from penstock.ingestion.gate import Gate
 from penstock.ingestion.metrics import Metrics
@@ -32,6 +33,7 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 def run(config: Config, gate: Gate, topics: TopicMap, metrics_folder: Path) -> int:
     held, address = reserve(config.listen)
+    reserve(config.metrics_listen)[0].close()  # taken by somebody else: say so before anything is started
     parent_lives, leash = os.pipe()
     count = config.workers or os.cpu_count() or 1
     workers = {fork(config, gate, topics, address, parent_lives, leash): number for number in range(count)}
@@ -49,7 +51,9 @@ def run(config: Config, gate: Gate, topics: TopicMap, metrics_folder: Path) -> i
     failed = False
     while workers:
         pid, status = os.wait()
-        worker = workers.pop(pid)
+        worker = workers.pop(pid, None)
+        if worker is None:
+            continue  # as process 1 of a container we inherit strangers
         mark_process_dead(pid, str(metrics_folder))  # type: ignore[no-untyped-call]  # it has no types
         code = os.waitstatus_to_exitcode(status)
         if code != 0 or not stopping:
@@ -83,6 +87,8 @@ def fork(config: Config, gate: Gate, topics: TopicMap, address: str, parent_live
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             code = runner.run(work(config, gate, topics, address, parent_lives))
+    except KafkaException as error:
+        logger.error("cannot start: the Kafka settings are not accepted: %s", error)  # noqa: TRY400 -- says all
     except Exception:
         logger.exception("worker failed")
     finally:

@@ -1,0 +1,65 @@
+"""Composition root: settings → pipeline → instance → exit code. `--help` lists the settings."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+
+import uvloop
+from penstock.document import InvalidDocumentError
+from penstock.enrichment import config as settings
+from penstock.enrichment.config import Config
+from penstock.enrichment.metrics import Metrics
+from penstock.enrichment.server import serve
+from penstock.pipeline import Pipeline
+from penstock.pipeline import load as load_pipeline
+from penstock.serving.address import AddressInUse, reserve
+from penstock.serving.errors import ConfigError
+from penstock.serving.logs import configure
+from penstock.serving.settings import usage
+from penstock.topics import load as load_topics
+from prometheus_client import CollectorRegistry, start_http_server
+
+logger = logging.getLogger("penstock.enrichment")
+
+# The engine's thread never waits for long while it has work; look-ups should not wait for it longer than this.
+SWITCH_INTERVAL_S = 0.0005
+
+
+def main(arguments: list[str], environment: dict[str, str]) -> int:
+    if arguments:
+        return usage("penstock.enrichment", arguments, settings.SETTINGS)
+    configure()
+    try:
+        config = settings.load(environment)
+        pipeline = load_pipeline(config.pipeline)
+        held, address = reserve(config.listen)
+        reserve(config.metrics_listen)[0].close()  # taken by somebody else: say so before anything is started
+    except (ConfigError, InvalidDocumentError, AddressInUse) as error:
+        sys.stderr.write(f"penstock enrichment cannot start:\n{error}\n")
+        return 2
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    with held, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(run(config, pipeline, address))
+
+
+async def run(config: Config, pipeline: Pipeline, address: str) -> int:
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    registry = CollectorRegistry()
+    host, _, port = config.metrics_listen.rpartition(":")
+    http, _ = start_http_server(int(port), host.strip("[]"), registry)
+    logger.info("gRPC on %s, metrics on http://%s:%d/metrics", address, host, http.server_port)
+    topics = load_topics().for_tables(pipeline.tables).prefixed(config.topic_prefix)
+    try:
+        return await serve(config, pipeline, topics, Metrics(registry), address, stop)
+    finally:
+        http.shutdown()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:], dict(os.environ)))

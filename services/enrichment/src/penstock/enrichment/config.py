@@ -1,0 +1,100 @@
+"""Enrichment's settings: read once from the environment, every fault reported at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from penstock.serving.settings import (
+    address,
+    existing_file,
+    one_of,
+    properties_file,
+    raise_if,
+    read,
+    rows,
+    text,
+    tls_faults,
+    whole,
+)
+
+PREFIX = "PENSTOCK_ENRICHMENT_"
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    listen: str
+    metrics_listen: str
+    kafka: Mapping[str, str]
+    topic_prefix: str
+    topics: Literal["verify", "create"]
+    pipeline: Path | None
+    instance: str
+    group: str
+    state_folder: Path | None
+    snapshot_changes: int
+    records_max: int
+    horizon_events_max: int
+    horizon_age_s: int
+    boots_max: int
+    batch_lookups_max: int
+    tls_certificate: Path | None
+    tls_key: Path | None
+    tls_client_ca: Path | None
+    concurrent_rpcs_max: int
+    connection_age_max_s: int
+    drain_wait_s: int
+    drain_grace_s: int
+    failpoints: str
+
+
+def folder(value: str) -> Path | None:
+    if not value:
+        return None
+    path = Path(value)
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+SETTINGS = rows(
+    PREFIX,
+    ("listen", "LISTEN", "0.0.0.0:7071", address, "where gRPC is served; port 0 takes a free one"),
+    ("metrics_listen", "METRICS_LISTEN", "0.0.0.0:9465", address, "where Prometheus scrapes"),
+    ("bootstrap", "PENSTOCK_BOOTSTRAP", "127.0.0.1:9092", text, "Kafka's bootstrap servers"),
+    ("kafka_file", "PENSTOCK_KAFKA_CONFIG_FILE", "", properties_file, "librdkafka settings, NAME=VALUE per line"),
+    ("topic_prefix", "PENSTOCK_TOPIC_PREFIX", "", text, "stands before every topic's name and the group's"),
+    (
+        "topics",
+        "TOPICS",
+        "verify",
+        one_of("verify", "create"),
+        "missing topics: verify (wait for them) or create",
+    ),
+    ("pipeline", "PENSTOCK_PIPELINE", "", existing_file, "pipeline.yaml; default: the social pipeline"),
+    ("instance", "INSTANCE", "0", text, "names this instance among its like, stable over restarts: the pod's name"),
+    ("group", "GROUP", "penstock-enrichment", text, "the consumer group; instances of one share the work"),
+    ("state_folder", "STATE_FOLDER", "", folder, "where snapshots of tables are kept; none: tables load from the log"),
+    ("snapshot_changes", "SNAPSHOT_CHANGES", "100000", whole(1, 10**9), "changes of a table between two snapshots"),
+    ("records_max", "RECORDS_MAX", "200", whole(1, 10_000), "raw records per transaction"),
+    ("horizon_events_max", "HORIZON_EVENTS_MAX", "200000", whole(1, 10**8), "events that can still be corrected"),
+    ("horizon_age_s", "HORIZON_AGE_S", "600", whole(1, 86_400), "how long an event can still be corrected"),
+    ("boots_max", "BOOTS_MAX", "200000", whole(1, 10**8), "device boots remembered per partition, for duplicates"),
+    ("batch_lookups_max", "BATCH_LOOKUPS_MAX", "1000", whole(1, 100_000), "look-ups in one BatchLookup"),
+    ("tls_certificate", "TLS_CERTIFICATE", "", existing_file, "PEM chain; with it, gRPC is served over TLS"),
+    ("tls_key", "TLS_KEY", "", existing_file, "PEM key of the certificate"),
+    ("tls_client_ca", "TLS_CLIENT_CA", "", existing_file, "PEM roots; with them, clients need certificates"),
+    ("concurrent_rpcs_max", "CONCURRENT_RPCS_MAX", "4096", whole(1, 1_000_000), "calls under way"),
+    ("connection_age_max_s", "CONNECTION_AGE_MAX_S", "300", whole(1, 86_400), "connections are renewed after this"),
+    ("drain_wait_s", "DRAIN_WAIT_S", "3", whole(0, 300), "on stop: time for balancers to see NOT_SERVING"),
+    ("drain_grace_s", "DRAIN_GRACE_S", "20", whole(1, 600), "on stop: time for what is under way"),
+    ("failpoints", "FAILPOINTS", "", text, "for crash tests only: NAME=PERMILLE, separated by commas"),
+)
+
+
+def load(environment: Mapping[str, str]) -> Config:
+    values, faults = read(PREFIX, SETTINGS, environment)
+    raise_if(faults + tls_faults(PREFIX, values))
+    kafka = {"bootstrap.servers": values.pop("bootstrap"), **values.pop("kafka_file")}
+    return Config(**values, kafka=kafka)

@@ -1,0 +1,126 @@
+"""The loop of one instance: follow the tables, take in changes, join events, correct; in one thread.
+
+Because one thread does all of it, a join sees exactly the changes that were applied before it, and a change that comes
+after it finds the event in the horizon. Whoever asks from another thread (look-ups) holds the follower's lock.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from time import monotonic
+
+from penstock.enrichment.follower import Follower
+from penstock.enrichment.join.horizon import Horizon
+from penstock.enrichment.join.joiner import Joiner
+from penstock.enrichment.join.step import Counts, JoinStep
+from penstock.enrichment.metrics import Metrics
+from penstock.enrichment.transactor import Transactor
+
+logger = logging.getLogger(__name__)
+
+WAIT_S = 0.02
+GAUGES_EVERY_S = 1.0
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What an engine drives. `intake` is None without tables from change data capture."""
+
+    follower: Follower
+    joiner: Joiner
+    horizon: Horizon
+    step: JoinStep
+    join: Transactor
+    intake: Transactor | None
+
+
+class Engine:
+    def __init__(
+        self,
+        build: Callable[[], Parts],
+        follower: Follower,
+        metrics: Metrics,
+        *,
+        snapshot_changes: int,
+        on_progress: Callable[[], None],
+    ) -> None:
+        self._build = build
+        self._follower = follower
+        self._metrics = metrics
+        self._snapshot_changes = snapshot_changes
+        self._on_progress = on_progress
+        self._told = Counts()
+        self.stopping = threading.Event()
+        self.loaded = threading.Event()
+
+    def run(self) -> None:
+        """Until `stopping`. Raises what is not to be survived."""
+        self._follower.load(self.stopping.is_set)
+        if self.stopping.is_set():
+            return
+        parts = self._build()
+        self.loaded.set()
+        self._on_progress()
+        looked = monotonic()
+        try:
+            while not self.stopping.is_set():
+                self._round(parts)
+                if monotonic() - looked > GAUGES_EVERY_S:
+                    looked = monotonic()
+                    self._look(parts)
+                    self._follower.save(self._snapshot_changes)
+        finally:
+            parts.join.close()
+            if parts.intake is not None:
+                parts.intake.close()
+            self._follower.save(1)
+            self._follower.close()
+
+    def _round(self, parts: Parts) -> None:
+        polled = self._follower.poll(0)
+        for change in polled.changes:
+            parts.joiner.row_changed(change.table, change.applied.key)
+            parts.horizon.table_changed(change.table, change.applied)
+        if parts.intake is not None:
+            self._transaction("intake", parts.intake, 0)
+        worked = self._transaction("join", parts.join, 0 if polled.moves else WAIT_S)
+        self._count(parts.step.counts)
+        if polled.moves or worked:
+            self._on_progress()
+
+    def _transaction(self, name: str, transactor: Transactor, wait_s: float) -> bool:
+        began = monotonic()
+        report = transactor.round(wait_s)
+        if report.committed:
+            self._metrics.transactions.labels(name, "committed").inc()
+            self._metrics.transaction_seconds.labels(name).observe(monotonic() - began)
+        elif report.read:
+            self._metrics.transactions.labels(name, "started_over").inc()
+        return report.committed
+
+    def _count(self, counts: Counts) -> None:
+        metrics = self._metrics
+        counters = (metrics.events, metrics.duplicates, metrics.rejected, metrics.corrections, metrics.rows_written)
+        for one, counter in zip(fields(Counts), counters, strict=True):
+            counter.inc(getattr(counts, one.name) - getattr(self._told, one.name))
+        self._told = counts
+
+    def _look(self, parts: Parts) -> None:
+        metrics, follower = self._metrics, self._follower
+        lags = parts.join.lag()
+        for (topic, partition), lag in lags.items():
+            metrics.lag_records.labels(topic, str(partition)).set(lag)
+        metrics.lag_seconds.set(parts.step.lag_s() if any(lags.values()) else 0)
+        metrics.tables_lag.set(sum(follower.lags().values()))
+        metrics.horizon_events.set(len(parts.horizon))
+        metrics.horizon_events_max.set(parts.horizon.events_max)
+        metrics.horizon_evicted.set(parts.horizon.evicted)
+        metrics.load_records.labels("done").set(follower.progress.done)
+        metrics.load_records.labels("total").set(follower.progress.total)
+        for name, table in follower.tables.items():
+            metrics.table_rows.labels(name).set(table.rows)
+            metrics.table_versions.labels(name).set(table.versions)
+            metrics.table_bytes.labels(name).set(table.memory_bytes)

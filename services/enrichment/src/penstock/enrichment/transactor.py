@@ -1,0 +1,276 @@
+"""Consume, transform, produce: each batch of input, its output, its state and its offsets in one Kafka transaction.
+
+In:  topics of a consumer group, and a `Step` that turns records into records and keeps state per input partition.
+Out: the step's records, exactly once for readers of committed records, whatever dies and whenever.
+How: output, changelog and offsets commit together or not at all. After any doubt (an abort, a commit whose answer did
+     not come) the producer is made anew, which settles what became of the old transaction; then state is restored and
+     input is read again from what Kafka says is committed. A process thought dead is fenced: by its transactional id
+     if it came back, by the group's generation if its partitions went elsewhere.
+Use from one thread.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+logger = logging.getLogger(__name__)
+
+COMMIT_TIMEOUT_S = 30.0
+INIT_TIMEOUT_S = 60.0
+ASK_TIMEOUT_S = 30.0
+BEGINNING = 0
+
+
+class Output(NamedTuple):
+    """A record to write. Without a partition, the key chooses it (murmur2, as everywhere)."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    partition: int | None = None
+
+
+class Record(Protocol):
+    """A record that was read: what we need of confluent_kafka's Message."""
+
+    def topic(self) -> str | None: ...
+    def partition(self) -> int | None: ...
+    def offset(self) -> int | None: ...
+    def key(self) -> bytes | None: ...
+    def value(self) -> bytes | None: ...
+    def timestamp(self) -> tuple[int, int]: ...
+
+
+class Step(Protocol):
+    """What a transactor runs. None of it may touch Kafka but restore()."""
+
+    def restore(self, partitions: Sequence[TopicPartition]) -> None:
+        """Input partitions are ours from now on: bring their state back from the log."""
+
+    def forget(self, partitions: Sequence[TopicPartition]) -> None:
+        """They are no longer ours."""
+
+    def process(self, messages: Sequence[Record]) -> Iterable[Output]:
+        """What follows from these records. State changes are staged."""
+
+    def due(self) -> Iterable[Output]:
+        """What has become due without input. State changes are staged."""
+
+    def has_due(self) -> bool: ...
+
+    def committed(self) -> None:
+        """The transaction is in the log: what was staged is so."""
+
+    def rolled_back(self) -> None:
+        """It is not: nothing happened. restore() follows."""
+
+
+class Fenced(Exception):
+    """Another process has our transactional id: this one must end."""
+
+
+class Report(NamedTuple):
+    """One round: records read, records written, whether a transaction was committed."""
+
+    read: int
+    written: int
+    committed: bool
+
+
+def no_failpoint(name: str) -> None:
+    """The usual one."""
+
+
+class Transactor:
+    def __init__(
+        self,
+        step: Step,
+        *,
+        kafka: Mapping[str, str],
+        group: str,
+        transactional_id: str,
+        topics: Sequence[str],
+        records_max: int,
+        failpoint: Callable[[str], None] = no_failpoint,
+    ) -> None:
+        self._step = step
+        self._producer_config = _producer_config(kafka, transactional_id)
+        self._records_max = records_max
+        self._failpoint = failpoint
+        self._assigned: set[tuple[str, int]] = set()
+        self._to_restore: list[TopicPartition] = []
+        self._producer = self._new_producer()
+        self._consumer = Consumer(_consumer_config(kafka, group, transactional_id), logger=logger)
+        self._consumer.subscribe(
+            list(topics), on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
+        )
+
+    def round(self, wait_s: float) -> Report:
+        """Waits for input up to `wait_s`, then does one transaction if there is anything to do."""
+        messages = self._read(wait_s)
+        if self._to_restore:
+            self._restore(self._to_restore)
+            self._to_restore = []
+        messages = [message for message in messages if _place(message) in self._assigned]
+        if not messages and not self._step.has_due():
+            return Report(0, 0, committed=False)
+        try:
+            written = self._transact(messages)
+        except KafkaException as error:
+            self._start_over(error, messages)
+            return Report(len(messages), 0, committed=False)
+        self._step.committed()
+        return Report(len(messages), written, committed=True)
+
+    def assigned(self) -> list[TopicPartition]:
+        return [TopicPartition(topic, partition) for topic, partition in sorted(self._assigned)]
+
+    def lag(self) -> dict[tuple[str, int], int]:
+        """Records that were not read yet, by partition, as far as the client has heard."""
+        lags = {}
+        for place in self.assigned():
+            _, end = self._consumer.get_watermark_offsets(place, cached=True)
+            (position,) = self._consumer.position([place])
+            if position.offset >= 0 and end >= 0:
+                lags[place.topic, place.partition] = max(0, end - position.offset)
+        return lags
+
+    def close(self) -> None:
+        """Leaves the group. There is no open transaction between rounds."""
+        self._consumer.close()
+
+    def _read(self, wait_s: float) -> list[Message]:
+        first = self._consumer.poll(wait_s)
+        if first is None:
+            return []
+        # consume() alone would wait until it has as many as asked for.
+        messages = [first, *self._consumer.consume(self._records_max - 1, 0)]
+        return [message for message in messages if self._is_record(message)]
+
+    def _is_record(self, message: Message) -> bool:
+        error = message.error()
+        if error is None:
+            return True
+        if error.code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise KafkaException(error)
+        # Not created yet, by Debezium for example. The client asks again by itself.
+        logger.warning("%s", error.str())
+        return False
+
+    def _transact(self, messages: Sequence[Message]) -> int:
+        self._producer.begin_transaction()
+        written = 0
+        for outputs in (self._step.process(messages), self._step.due()):
+            for output in outputs:
+                self._write(output)
+                written += 1
+        self._failpoint("after_produce")
+        # Sent even if nothing was read: it is what fences us if our partitions went elsewhere.
+        offsets = self._next_offsets(messages)
+        self._producer.send_offsets_to_transaction(offsets, self._consumer.consumer_group_metadata(), ASK_TIMEOUT_S)
+        self._failpoint("before_commit")
+        self._producer.commit_transaction(COMMIT_TIMEOUT_S)
+        self._failpoint("after_commit")
+        return written
+
+    def _write(self, output: Output) -> None:
+        placed: dict[str, Any] = {} if output.partition is None else {"partition": output.partition}
+        while True:
+            try:
+                self._producer.produce(output.topic, value=output.value, key=output.key, **placed)
+            except BufferError:
+                self._producer.poll(0.1)  # the queue is full: let it send
+            else:
+                return
+
+    def _next_offsets(self, messages: Sequence[Message]) -> list[TopicPartition]:
+        ends: dict[tuple[str, int], int] = {}
+        for message in messages:
+            topic, partition = _place(message)
+            ends[topic, partition] = (message.offset() or 0) + 1
+        if not ends:
+            positions = self._consumer.position(self.assigned())
+            ends = {(place.topic, place.partition): place.offset for place in positions if place.offset >= 0}
+        return [TopicPartition(topic, partition, end) for (topic, partition), end in ends.items()]
+
+    def _start_over(self, error: KafkaException, messages: Sequence[Message]) -> None:
+        """Settles what became of the transaction, and goes back to what is committed."""
+        cause: KafkaError = error.args[0]
+        logger.warning("transaction given up (%s: %s); starting over", cause.name(), cause.str())
+        if cause.code() in {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}:
+            raise Fenced(cause.str()) from error
+        self._step.rolled_back()
+        self._producer = self._new_producer()  # waits until the old transaction is committed or aborted
+        places = self.assigned()
+        self._step.forget(places)
+        self._step.restore(places)
+        read = {_place(message) for message in messages} & self._assigned
+        asked = [TopicPartition(topic, partition) for topic, partition in read]
+        for place in self._consumer.committed(asked, ASK_TIMEOUT_S) if asked else ():
+            self._consumer.seek(TopicPartition(place.topic, place.partition, max(place.offset, BEGINNING)))
+
+    def _new_producer(self) -> Producer:
+        producer = Producer(self._producer_config, logger=logger)
+        producer.init_transactions(INIT_TIMEOUT_S)
+        return producer
+
+    def _restore(self, partitions: Sequence[TopicPartition]) -> None:
+        self._step.restore(partitions)
+        self._consumer.resume(list(partitions))
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Within poll(): takes the partitions, paused, until their state is back."""
+        consumer.incremental_assign(partitions)
+        consumer.pause(partitions)
+        self._assigned |= {(place.topic, place.partition) for place in partitions}
+        self._to_restore += partitions
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Within poll(), so never within a transaction: what was committed is, and the rest is somebody else's."""
+        gone = {(place.topic, place.partition) for place in partitions}
+        self._assigned -= gone
+        self._to_restore = [place for place in self._to_restore if (place.topic, place.partition) not in gone]
+        self._step.forget(partitions)
+        consumer.incremental_unassign(partitions)
+
+
+def _place(message: Message) -> tuple[str, int]:
+    return message.topic() or "", message.partition() or 0
+
+
+def _producer_config(kafka: Mapping[str, str], transactional_id: str) -> dict[str, Any]:
+    return {
+        "transactional.id": transactional_id,
+        "enable.idempotence": True,
+        "acks": "all",
+        "partitioner": "murmur2_random",
+        "compression.type": "lz4",
+        "linger.ms": 5,
+        "message.max.bytes": 8 << 20,
+        "queue.buffering.max.messages": 500_000,
+        "transaction.timeout.ms": 60_000,
+        "log.connection.close": False,
+        **kafka,
+    }
+
+
+def _consumer_config(kafka: Mapping[str, str], group: str, member: str) -> dict[str, Any]:
+    return {
+        # A member by name gets its partitions back at once when it restarts; a namesake that still runs is fenced.
+        "group.instance.id": member,
+        "group.id": group,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "isolation.level": "read_committed",
+        "partition.assignment.strategy": "cooperative-sticky",
+        "fetch.queue.backoff.ms": 5,
+        "queued.max.messages.kbytes": 65_536,
+        "session.timeout.ms": 10_000,
+        "topic.metadata.refresh.interval.ms": 5_000,  # finds topics that are created later
+        "log.connection.close": False,
+        **kafka,
+    }
