@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from penstock.events.v1.event_pb2 import Event
 from penstock.ingest.v1.ingest_pb2 import PublishRequest
 from penstock.ingestion.gate import Gate
@@ -76,3 +78,25 @@ def test_accepted_events_are_counted_by_type(gate: Gate, ledger: Ledger) -> None
     counts = {gate.types[kind]: count for kind, count in enumerate(verdict.types) if count}
     assert counts == {"post.created": 2}
     assert verdict.refused_types == [-1]
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(st.integers(1, 30), min_size=1, max_size=8), st.sampled_from(["", "other"]), st.booleans()),
+        max_size=40,
+    )
+)
+def test_any_interleaving_of_resends_takes_each_identity_once(
+    gate: Gate, tries: list[tuple[list[int], str, bool]]
+) -> None:
+    """Batches come in any order, overlap, and are sent again; some are never confirmed by Kafka."""
+    ledger, confirmed = Ledger(gate, Recent(100)), set[tuple[str, int]]()
+    for numbers, boot_id, confirms in tries:
+        verdict = judge(gate, ledger, *(post(number, boot_id=boot_id) for number in numbers))
+        taken = {(boot_id, number) for index, number in enumerate(numbers) if index not in refused(verdict)}
+        assert len(taken) == verdict.accepted, "one identity twice in a batch"
+        assert not taken & confirmed, "an identity that Kafka holds was taken again"
+        assert taken | confirmed >= {(boot_id, number) for number in numbers}, "an event was neither taken nor known"
+        if confirms:
+            ledger.accepted(verdict)
+            confirmed |= taken
