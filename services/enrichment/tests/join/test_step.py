@@ -16,7 +16,7 @@ from penstock.enrichment.tables import UPSERT, Change, History, Table, Version
 from penstock.enrichment.transactor import Output
 from penstock.events.v1.event_pb2 import CLOCK_DOMAIN_WALL, CLOCK_METHOD_ECHO, EnrichmentStatus, Event
 from penstock.events.v1.raw_batch_pb2 import RawBatch, Stamp
-from penstock.pipeline import load
+from penstock.pipeline import Pipeline, example, load, loads
 from penstock.tables.v1.row_change_pb2 import RowChange
 from penstock.topics import load as load_topics
 
@@ -62,6 +62,8 @@ class World:
     log: list[Output] = field(default_factory=list)
     raw: list[Record] = field(default_factory=list)
     done: int = 0
+    pipeline: Pipeline = PIPELINE
+    now_us: int = NOW_US
     table: Table = field(default_factory=lambda: Table("profiles", History(100, 10**15)))
     changes: list[Change] = field(default_factory=list)
     step: JoinStep = field(init=False)
@@ -73,17 +75,17 @@ class World:
 
     def restart(self) -> None:
         """Everything in memory but the tables is lost."""
-        plans = plans_of(PIPELINE, dict(TOPICS.tables))
+        plans = plans_of(self.pipeline, dict(TOPICS.tables))
         self.joiner = Joiner(plans, {"profiles": self.table})
         self.horizon = Horizon(events_max=1_000, age_us_max=10**9)
         self.step = JoinStep(
-            pipeline=PIPELINE,
+            pipeline=self.pipeline,
             topics=TOPICS,
             joiner=self.joiner,
             horizon=self.horizon,
             boots_max=100,
             read=self.read,
-            now_us=lambda: NOW_US,
+            now_us=lambda: self.now_us,
         )
         self.step.restore([TopicPartition(RAW, 0)])
 
@@ -232,3 +234,19 @@ def test_what_cannot_be_read_is_set_aside_and_the_rest_goes_on() -> None:
     assert len(outputs(world, REJECTED)) == 2
     assert len(outputs(world, ENRICHED)) == 1
     assert world.step.counts.rejected == 2
+
+
+def test_an_event_waits_for_its_table_but_not_for_ever() -> None:
+    text = example("social").replace("as: user, columns: [country, plan]}", "as: user, wait_for_table: 2s}")
+    world = World(pipeline=loads(text, "waiting"))
+    world.now_us = NOW_US + 1_000_000
+    world.publish([1], "ann", 500)
+    assert world.step.must_wait(world.raw), "the table knows nothing of that time yet"
+    world.change("ann", 499, "a")
+    assert world.step.must_wait(world.raw)
+    world.change("bob", 501, "b")
+    assert not world.step.must_wait(world.raw), "the table has come as far as the event"
+    world.publish([2], "ann", 900)
+    assert world.step.must_wait(world.raw)
+    world.now_us = NOW_US + 2_000_000
+    assert not world.step.must_wait(world.raw), "it has waited long enough"

@@ -53,6 +53,7 @@ class Engine:
         self._snapshot_changes = snapshot_changes
         self._on_progress = on_progress
         self._told = Counts()
+        self._holds = False
         self.stopping = threading.Event()
         self.loaded = threading.Event()
 
@@ -80,7 +81,8 @@ class Engine:
             self._follower.close()
 
     def _round(self, parts: Parts) -> None:
-        polled = self._follower.poll(0)
+        # While events wait for a table, the table is what to wait for.
+        polled = self._follower.poll(WAIT_S if self._holds else 0)
         for change in polled.changes:
             parts.joiner.row_changed(change.table, change.applied.key)
             parts.horizon.table_changed(change.table, change.applied)
@@ -94,6 +96,7 @@ class Engine:
     def _transaction(self, name: str, transactor: Transactor, wait_s: float) -> bool:
         began = monotonic()
         report = transactor.round(wait_s)
+        self._holds = report.holds
         if report.committed:
             self._metrics.transactions.labels(name, "committed").inc()
             self._metrics.transaction_seconds.labels(name).observe(monotonic() - began)

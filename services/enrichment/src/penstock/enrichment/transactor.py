@@ -54,6 +54,9 @@ class Step(Protocol):
     def forget(self, partitions: Sequence[TopicPartition]) -> None:
         """They are no longer ours."""
 
+    def must_wait(self, messages: Sequence[Record]) -> bool:
+        """Whether it is too early for these records. Bounded: the step says when no longer."""
+
     def process(self, messages: Sequence[Record]) -> Iterable[Output]:
         """What follows from these records. State changes are staged."""
 
@@ -74,11 +77,12 @@ class Fenced(Exception):
 
 
 class Report(NamedTuple):
-    """One round: records read, records written, whether a transaction was committed."""
+    """One round: records read, records written, whether a transaction was committed, whether records are held back."""
 
     read: int
     written: int
     committed: bool
+    holds: bool = False
 
 
 def no_failpoint(name: str) -> None:
@@ -103,6 +107,7 @@ class Transactor:
         self._failpoint = failpoint
         self._assigned: set[tuple[str, int]] = set()
         self._to_restore: list[TopicPartition] = []
+        self._held: list[Message] = []
         self._producer = self._new_producer()
         self._consumer = Consumer(_consumer_config(kafka, group, transactional_id), logger=logger)
         self._consumer.subscribe(
@@ -111,13 +116,16 @@ class Transactor:
 
     def round(self, wait_s: float) -> Report:
         """Waits for input up to `wait_s`, then does one transaction if there is anything to do."""
-        messages = self._read(wait_s)
+        messages, self._held = self._held or self._read(wait_s), []
         if self._to_restore:
             self._restore(self._to_restore)
             self._to_restore = []
         messages = [message for message in messages if _place(message) in self._assigned]
         if not messages and not self._step.has_due():
             return Report(0, 0, committed=False)
+        if messages and self._step.must_wait(messages):
+            self._held = messages
+            return Report(0, 0, committed=False, holds=True)
         try:
             written = self._transact(messages)
         except KafkaException as error:

@@ -20,6 +20,9 @@ CACHE_MAX = 100_000
 class AsOf(Protocol):
     """What a join needs of a table."""
 
+    @property
+    def newest_us(self) -> int | None: ...
+
     def as_of(self, key: str, t_us: int) -> Found: ...
 
 
@@ -82,8 +85,14 @@ class Joiner:
         # An author writes many posts between two changes of a profile: the same bytes again.
         self._encoded: dict[Row, dict[tuple[int, Version | None], bytes]] = {}
 
-    def plans(self, kind: str) -> Sequence[Plan]:
-        return self._plans.get(kind, ())
+        self.may_wait = any(plan.wait_us for plan in self._by_number.values())
+
+    def is_early(self, event: Event, t_us: int, waited_us: int) -> bool:
+        """Whether a table that the event may wait for has not come as far as the event's time."""
+        for plan in self._plans.get(event.type, ()):
+            if waited_us < plan.wait_us and (self._tables[plan.table].newest_us or 0) < t_us:
+                return True
+        return False
 
     def join(self, event: Event, t_us: int) -> Joined:
         plans = self._plans.get(event.type)

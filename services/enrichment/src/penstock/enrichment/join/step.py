@@ -126,6 +126,25 @@ class JoinStep:
             self._seen.pop(number, None)
         self._horizon.forget(numbers)
 
+    def must_wait(self, messages: Sequence[Record]) -> bool:
+        """Whether an event is younger than a table that pipeline.yaml lets it wait for, and has not waited long."""
+        if not self._joiner.may_wait:
+            return False
+        now_us = self._now_us()
+        return any(self._is_early(message, now_us) for message in messages)
+
+    def _is_early(self, message: Record, now_us: int) -> bool:
+        try:
+            batch = RawBatchView.FromString(message.value() or b"")
+            events = [Event.FromString(raw) for raw in batch.events]
+        except DecodeError:
+            return False  # process() sets aside what cannot be read
+        clock, waited_us = batch_clock(batch.sent, batch.stamp), now_us - batch.stamp.received_us
+        return any(
+            self._joiner.is_early(event, correct_event(event, clock, batch.boot_id).corrected_us, waited_us)
+            for event in events
+        )
+
     def process(self, messages: Sequence[Record]) -> Iterator[Output]:
         for message in messages:
             yield from self._batch(message)
