@@ -15,7 +15,7 @@ from penstock.enrichment.join.step import ENRICHED, RAW, REJECTED, SEEN, JoinSte
 from penstock.enrichment.tables import UPSERT, Change, History, Table, Version
 from penstock.enrichment.transactor import Output
 from penstock.events.v1.event_pb2 import CLOCK_DOMAIN_WALL, CLOCK_METHOD_ECHO, EnrichmentStatus, Event
-from penstock.events.v1.raw_batch_pb2 import RawBatch, Stamp
+from penstock.events.v1.raw_batch_pb2 import RawBatch, RawBatchView, Stamp
 from penstock.pipeline import Pipeline, example, load, loads
 from penstock.tables.v1.row_change_pb2 import RowChange
 from penstock.topics import load as load_topics
@@ -198,7 +198,7 @@ def test_an_event_keeps_its_own_bytes_and_gets_our_part() -> None:
     world = World()
     world.publish([1], "ann", 500)
     world.round(1, commits=True)
-    raw = RawBatch.FromString(world.raw[0].content or b"").events[0].SerializeToString()
+    (raw,) = RawBatchView.FromString(world.raw[0].content or b"").events
     (value,) = outputs(world, ENRICHED)
     assert value.startswith(raw)
     event = Event.FromString(value)

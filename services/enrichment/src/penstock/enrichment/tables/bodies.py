@@ -55,6 +55,12 @@ class Bodies:
         number: int = BODY.unpack_from(body)[1]
         return self._shapes.known[number] if number != SPELLED_OUT else self.read(body)[0]
 
+    def deleted(self, packed: bytes, at: int) -> bool:
+        """Whether the body at a place, which reaches to the end, is a delete."""
+        number: int = BODY.unpack_from(packed, at)[1]
+        shape = self._shapes.known[number] if number != SPELLED_OUT else self.shape(packed[at:])
+        return shape.deleted
+
     def unknown(self, body: bytes) -> tuple[str, ...]:
         return self.shape(body).unknown
 

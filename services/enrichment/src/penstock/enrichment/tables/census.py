@@ -13,7 +13,7 @@ from typing import Final
 from penstock.enrichment.tables.bodies import Bodies, position_of
 from penstock.enrichment.tables.change import Version
 from penstock.enrichment.tables.truncates import Truncates
-from penstock.enrichment.tables.versions import count_of, newest_of
+from penstock.enrichment.tables.versions import count_of, newest_at, newest_of
 
 _OBJECT_BYTES: Final = sys.getsizeof(b"")
 
@@ -48,8 +48,9 @@ class Census:
 
     def _exists(self, packed: bytes) -> bool:
         """Whether the newest version is neither a delete nor behind a truncate."""
-        valid_from_us, body = newest_of(packed)
-        if self._bodies.shape(body).deleted:
+        if self._bodies.deleted(packed, newest_at(packed, count_of(packed))):
             return False
-        emptied = self._truncates.newest
-        return emptied is None or emptied <= Version(valid_from_us, position_of(body))
+        if (emptied := self._truncates.newest) is None:
+            return True
+        valid_from_us, body = newest_of(packed)
+        return emptied <= Version(valid_from_us, position_of(body))

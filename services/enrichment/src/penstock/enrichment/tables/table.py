@@ -52,7 +52,6 @@ from penstock.enrichment.tables.versions import (
     directory,
     evict,
     first_kept,
-    newest_of,
     place,
     unpack,
 )
@@ -190,7 +189,7 @@ class Table:
     def _grow(self, packed: bytes, key: str, version: Version, body: bytes) -> Applied:
         """Put a version into a row that is there."""
         valid_from_us = version.valid_from_us
-        if valid_from_us > newest_of(packed)[0] and (by := self._append(packed, valid_from_us, body)):
+        if by := self._append(packed, valid_from_us, body):
             self._put(key, packed, by)
             return Applied(True, key, valid_from_us, self._truncates.after(version))
         row = base = unpack(packed)
@@ -208,13 +207,15 @@ class Table:
         return Applied(True, key, *self._effects.of(row, grown, index, first))
 
     def _append(self, packed: bytes, valid_from_us: int, body: bytes) -> bytes | None:
-        """The usual change, in few steps: a version newer than all. None where it takes more than that."""
+        """The usual change, in few steps: a version newer than all. None where it is not that simple."""
         count = count_of(packed)
         numbers = directory(count).unpack_from(packed, COUNT.size)
+        if valid_from_us <= numbers[count - 1]:
+            return None
         first = first_kept((*numbers[:count], valid_from_us), self._versions_max, self._horizon_us)
         if first and self._has_unknown(packed, numbers, first, body):
             return None
-        return appended(packed, valid_from_us, body, first)
+        return appended(packed, numbers, valid_from_us, body, first)
 
     def _has_unknown(self, packed: bytes, numbers: tuple[int, ...], index: int, newest: bytes) -> bool:
         """Whether the version at an index leaves a column unknown, so that it needs a floor."""

@@ -90,25 +90,29 @@ def newest_of(packed: bytes) -> tuple[int, bytes]:
     """Time and body of the newest version."""
     count = count_of(packed)
     (valid_from_us,) = _TIME.unpack_from(packed, COUNT.size + _TIME.size * (count - 1))
-    (size,) = _SIZE.unpack_from(packed, COUNT.size + (_TIME.size + _SIZE.size) * count - _SIZE.size)
-    return valid_from_us, packed[-size:]
+    return valid_from_us, packed[newest_at(packed, count) :]
 
 
-def appended(packed: bytes, valid_from_us: int, body: bytes, first: int) -> bytes:
-    """The row with a version that is newer than all, and without those below the index `first`, which must not be
-    the floor of anything. As insert() and evict(), but in a time that hardly depends on the number of versions."""
-    (word,) = COUNT.unpack_from(packed)
-    count = word & ~EVICTED
+def newest_at(packed: bytes, count: int) -> int:
+    """Where the newest body begins."""
+    size: int = _SIZE.unpack_from(packed, COUNT.size + (_TIME.size + _SIZE.size) * count - _SIZE.size)[0]
+    return len(packed) - size
+
+
+def appended(packed: bytes, numbers: tuple[int, ...], valid_from_us: int, body: bytes, first: int) -> bytes:
+    """The row with a version that is newer than all, and without those below the index `first`, none of which may
+    have to stay as floor. As insert() and evict(), but hardly slower for many versions. `numbers`: its directory."""
+    count = len(numbers) // 2
     sizes_at = COUNT.size + _TIME.size * count
     bodies_at = sizes_at + _SIZE.size * count
-    gone = sum(directory(count).unpack_from(packed, COUNT.size)[count : count + first]) if first else 0
+    was_evicted = COUNT.unpack_from(packed)[0] & EVICTED
     parts = (
-        COUNT.pack(count + 1 - first | (EVICTED if first else word & EVICTED)),
+        COUNT.pack(count + 1 - first | (EVICTED if first else was_evicted)),
         packed[COUNT.size + _TIME.size * first : sizes_at],
         _TIME.pack(valid_from_us),
         packed[sizes_at + _SIZE.size * first : bodies_at],
         _SIZE.pack(len(body)),
-        packed[bodies_at + gone :],
+        packed[bodies_at + sum(numbers[count : count + first]) :],
         body,
     )
     return b"".join(parts)
