@@ -9,6 +9,7 @@ from penstock.client import (
     AsyncPublisher,
     BatchRejectedError,
     BufferFullError,
+    ClockEstimate,
     DeliveryTimeoutError,
     EventDroppedError,
     FlushTimeoutError,
@@ -53,6 +54,19 @@ async def test_final_failure_and_close(fake: FakeIngest, transport: TransportNam
         await publisher.close()
     with pytest.raises(PublisherClosedError):
         await publisher.publish(*EVENT)
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1", "http://127.0.0.1:7070"])
+async def test_address_is_checked_at_once(server: str) -> None:
+    with pytest.raises(ValueError, match="is not an address"):
+        AsyncPublisher(server, "d1", security=Plaintext())
+
+
+async def test_clock_is_a_value_and_its_bound_none_where_nothing_bounds_it(fake: FakeIngest) -> None:
+    async with AsyncPublisher(fake.address, "d1", security=Plaintext(), settings=QUICK) as publisher:
+        assert publisher.clock is None
+        await (await publisher.publish(*EVENT))
+        assert publisher.clock == ClockEstimate(method="ECHO", domain="STEADY", offset_us=0, error_bound_us=None)
 
 
 async def test_full_buffer_blocks_or_drops(fake: FakeIngest) -> None:

@@ -67,6 +67,9 @@ def test_tail_as_json_stops_in_the_middle_of_a_batch(kafka: Kafka, topic_prefix:
         ("first", 2, raw_topic),
         ("second", 1, raw_topic),
     ]
+    times = {"received_us": 1_767_268_800_000_000, "method": "RECEIVED", "offset_us": None, "occurred_us": None}
+    assert rows[0].items() >= times.items()
+    assert rows[0]["offset"] == 0, "the record's place in Kafka, not the clock's"
 
 
 def test_reader_that_has_seen_enough(kafka: Kafka, topic_prefix: str, raw_topic: str) -> None:

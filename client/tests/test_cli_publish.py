@@ -79,7 +79,9 @@ def test_many_bad_lines_do_not_flood(fake: FakeIngest) -> None:
     ("arguments", "message"),
     [
         (["publish", "page.viewed", "--server", "127.0.0.1:1"], "cannot reach an ingestion service at 127.0.0.1:1"),
-        (["publish", "page.viewed", "--server", "nowhere"], "is not on this machine"),
+        (["publish", "page.viewed", "--server", "nowhere:7070"], "is not on this machine"),
+        (["publish", "page.viewed", "--server", "localhost.example.com:7070"], "is not on this machine"),
+        (["publish", "page.viewed", "--server", "http://127.0.0.1:1"], "leave out http:// and write 127.0.0.1:1"),
         (["publish", "page.viewed", "--server", "127.0.0.1"], "is not an address; write HOST:PORT"),
         (["publish", "page.viewed", "user", "--server", "127.0.0.1:1"], "'user' is not an attribute; write KEY=VALUE"),
         (["publish", "page.viewed", "--tls", "--plaintext"], "exclude each other"),
@@ -96,6 +98,26 @@ def test_faults_are_one_sentence(arguments: list[str], message: str) -> None:
     assert message in result.stderr
     assert result.stderr.startswith("penstock: ")
     assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("source", [["page.viewed"], ["--jsonl", "-"]])
+def test_long_device_id_is_one_short_sentence(fake: FakeIngest, source: list[str]) -> None:
+    result = run("publish", *source, "--server", fake.address, "--device", "x" * 5000)
+    assert result.exit_code == 1
+    said = f"penstock: device_id must have 1 to 128 bytes, and '{'x' * 40}…' has 5000"
+    assert result.stderr.splitlines() == [said]
+
+
+def test_event_that_cannot_be_encoded_is_one_sentence(fake: FakeIngest) -> None:
+    result = run("publish", "page.viewed", "user=\udcff", "--server", fake.address)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("penstock: page.viewed: ")
+
+
+def test_unclosed_line_names_its_own_column(fake: FakeIngest) -> None:
+    result = run("publish", "--jsonl", "-", "--server", fake.address, stdin=f"{GOOD}\n{GOOD[:-1]}\n{GOOD}\n")
+    assert f"line 2: not JSON: Expecting ',' delimiter at column {len(GOOD)}\n" in result.stderr
+    assert "2 accepted, 0 refused, 1 bad lines" in result.stderr
 
 
 def test_environment_names_the_server(fake: FakeIngest, monkeypatch: pytest.MonkeyPatch) -> None:

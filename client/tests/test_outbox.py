@@ -63,12 +63,19 @@ class Rig:
         self.settle(self.outbox.expire(self.now_us))
         step = self.outbox.next(self.now_us)
         if isinstance(step, Send):
+            self.check_order(step.attempt)
             request = PublishRequest.FromString(self.outbox.request(step.attempt, Reading(self.now_us + 1, 7)))
             self.under_way.append((step.attempt, request))
         elif isinstance(step, Reset):
             self.under_way.clear()
             self.settle(self.outbox.broken(Failure.overdue(step.detail), self.now_us))
         return step
+
+    def check_order(self, attempt: Attempt) -> None:
+        """Nothing with a lower number is left behind, however batches failed before."""
+        under_way = {attempt.batch, *(earlier.batch for earlier, _ in self.under_way)}
+        waiting = [p.seq for p in self.pending if not p.done() and p._batch not in under_way]
+        assert attempt.batch.first_seq <= min(waiting, default=attempt.batch.first_seq), "the lowest number goes first"
 
     def take(self, request: PublishRequest) -> PublishResponse:
         response = PublishResponse(clock_token=f"after {len(self.arrivals)}".encode())
@@ -229,6 +236,36 @@ def test_gives_up_after_the_delivery_timeout_and_says_why() -> None:
     assert rig.outbox.tally.buffered == rig.outbox.tally.buffered_bytes == 0
 
 
+def test_server_that_was_never_reached_is_not_called_no_attempt() -> None:
+    rig = Rig()
+    rig.publish()
+    failures = 0
+    while not rig.pending[0].done():
+        step = rig.step()
+        if rig.under_way:
+            assert not rig.under_way[0][1].events, "the clock exchange keeps its place before the data"
+            rig.fail()
+            failures += 1
+        elif isinstance(step, Wait) and not rig.pending[0].done():
+            assert step.until_us is not None
+            rig.now_us = step.until_us
+    assert failures > 3
+    with pytest.raises(DeliveryTimeoutError) as error:
+        rig.pending[0]._settled()
+    said = f"= 10 (not sent: {failures} attempts before it failed); the last failure was UNAVAILABLE: gone"
+    assert str(error.value).endswith(said)
+
+
+def test_event_behind_a_silent_exchange_was_not_sent() -> None:
+    rig = Rig()
+    rig.publish()
+    rig.step()
+    rig.now_us = 10 * S
+    rig.settle(rig.outbox.expire(rig.now_us))
+    with pytest.raises(DeliveryTimeoutError, match=r"delivery_timeout_s = 10 \(not sent\)$"):
+        rig.pending[0]._settled()
+
+
 def test_refused_is_a_receipt_with_the_reason() -> None:
     rig = Rig().opened()
     rig.publish()
@@ -295,6 +332,22 @@ def test_broken_stream_resends_everything_in_order_after_one_pause() -> None:
     assert rig.arrivals == list(range(1, 10))
 
 
+@pytest.mark.parametrize("failing", [(0, 0, 0), (2, 1, 0), (1, 0, 0), (1, 1, 0)])
+def test_batches_that_failed_one_by_one_leave_in_order(failing: tuple[int, ...]) -> None:
+    rig = Rig().opened()
+    rig.outbox.open_window(Window(batches=3, bytes=10_000))
+    for _ in range(9):
+        rig.publish()
+    for _ in range(3):
+        rig.step()
+    for which in failing:
+        rig.fail(which)
+    rig.now_us = 1 * S
+    for _ in range(3):
+        rig.step()
+    assert [request.events[0].seq for _, request in rig.under_way] == [1, 4, 7]
+
+
 def test_overdue_answer_resets_the_stream() -> None:
     rig = Rig().opened()
     rig.publish()
@@ -351,6 +404,11 @@ def test_abandon_fails_everything_once() -> None:
 def test_device_id_is_checked(device_id: str) -> None:
     with pytest.raises(ValueError, match="device_id must have 1 to 128 bytes"):
         Outbox(device_id, "b", SMALL, lambda: 0.0)
+
+
+def test_long_device_id_is_not_repeated() -> None:
+    with pytest.raises(ValueError, match=r"1 to 128 bytes, and 'x{40}…' has 5000$"):
+        Outbox("x" * 5000, "b", SMALL, lambda: 0.0)
 
 
 WHICH = st.integers(0, 3)

@@ -13,6 +13,7 @@ import pytest
 from penstock.client import (
     BatchRejectedError,
     BufferFullError,
+    ClockEstimate,
     DeliveryTimeoutError,
     EventDroppedError,
     EventTooLargeError,
@@ -254,7 +255,8 @@ def test_server_that_is_not_there(transport: TransportName) -> None:
     settings = quick(delivery_timeout_s=0.2)
     publisher = Publisher("127.0.0.1:1", "d1", security=Plaintext(), settings=settings, transport=transport)
     pending = publisher.publish(*EVENT)
-    with pytest.raises(DeliveryTimeoutError, match="the last failure was UNAVAILABLE"):
+    said = r"\(not sent: \d+ attempts? before it failed\); the last failure was UNAVAILABLE"
+    with pytest.raises(DeliveryTimeoutError, match=said):
         pending.result(PATIENCE_S)
     with pytest.raises(UndeliveredError):
         publisher.close()
@@ -280,6 +282,22 @@ def test_stream_keeps_the_servers_window(fake: FakeIngest) -> None:
             publisher.publish(*EVENT)
     assert fake.streams == 1
     assert [event.seq for batch in fake.batches for event in batch.events] == list(range(1, 201))
+
+
+def test_clock_is_a_value_and_its_bound_none_where_nothing_bounds_it(fake: FakeIngest, publisher: Publisher) -> None:
+    publisher.publish(*EVENT).result(PATIENCE_S)
+    assert publisher.clock == ClockEstimate(method="ECHO", domain="STEADY", offset_us=0, error_bound_us=None)
+
+
+def test_there_is_no_clock_before_the_first_answer(fake: FakeIngest) -> None:
+    with fake.hold(), Publisher(fake.address, "d1", security=Plaintext(), settings=quick()) as publisher:
+        assert publisher.clock is None
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1", "http://127.0.0.1:7070"])
+def test_address_is_checked_at_once(server: str) -> None:
+    with pytest.raises(ValueError, match="is not an address"):
+        Publisher(server, "d1", security=Plaintext())
 
 
 def test_unknown_transport_is_named(fake: FakeIngest) -> None:

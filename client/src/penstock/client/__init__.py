@@ -19,6 +19,7 @@ from penstock.client.errors import (
     PublisherClosedError,
     UndeliveredError,
 )
+from penstock.client.estimate import ClockEstimate
 from penstock.client.publisher import PendingReceipt, Publisher
 from penstock.client.reading import Reading
 from penstock.client.receipt import Receipt, Status
@@ -30,6 +31,7 @@ __all__ = [
     "AsyncPublisher",
     "BatchRejectedError",
     "BufferFullError",
+    "ClockEstimate",
     "DeliveryTimeoutError",
     "DeviceClocks",
     "EventDroppedError",

@@ -26,6 +26,7 @@ from penstock.client.errors import (
     PublisherClosedError,
     UndeliveredError,
 )
+from penstock.client.estimate import ClockEstimate
 from penstock.client.outbox import Outbox
 from penstock.client.reading import Reading, reading_of
 from penstock.client.receipt import Pending, Receipt
@@ -33,7 +34,6 @@ from penstock.client.sender import log_refused, now_us
 from penstock.client.settings import PublisherSettings
 from penstock.client.stats import Stats
 from penstock.events.v1.event_pb2 import Event
-from penstock.ingest.v1.ingest_pb2 import ClockEstimate
 
 
 class AsyncPendingReceipt(Pending):
@@ -152,7 +152,7 @@ class AsyncPublisher:
 
     @property
     def clock(self) -> ClockEstimate | None:
-        """What the server thinks of this device's clock, as of the last answer."""
+        """What the server thinks of this device's clock, as of the last answer; None before the first."""
         return self._outbox.clock
 
     @property

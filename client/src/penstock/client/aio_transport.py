@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import grpc
 import grpc.aio
+from penstock.client.address import host_and_port
 from penstock.client.attempt import Attempt, Window
 from penstock.client.channel import (
     CHANNEL_OPTIONS,
@@ -37,7 +38,8 @@ class AioTransport(Protocol):
 
 
 def open_aio_channel(server: str, security: Security) -> grpc.aio.Channel:
-    """A channel of the running loop."""
+    """A channel of the running loop; an address that is none fails at once."""
+    host_and_port(server)
     credentials = credentials_of(security)
     if credentials is None:
         return grpc.aio.insecure_channel(server, options=CHANNEL_OPTIONS)

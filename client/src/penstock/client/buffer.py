@@ -13,6 +13,7 @@ from collections import deque
 from penstock.client.batch import Batch
 from penstock.client.encoding import FRAME_BYTES_MAX
 from penstock.client.errors import EventTooLargeError
+from penstock.client.excerpt import excerpt
 from penstock.client.settings import PublisherSettings
 from penstock.client.stats import Tally
 from penstock.events.v1.event_pb2 import Event
@@ -68,7 +69,7 @@ class Buffer:
     def _check_size(self, event: Event, size: int) -> None:
         if size > self._batch_bytes_max:
             raise EventTooLargeError(
-                f"an event of type {event.type} takes {size} bytes and a batch at most "
+                f"an event of type {excerpt(event.type)} takes {size} bytes and a batch at most "
                 f"{self._batch_bytes_max}; make it smaller or raise batch_bytes_max"
             )
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import grpc
 from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
+from penstock.client.address import host_and_port
 from penstock.client.retry import Failure
 from penstock.ingest.v1.ingest_pb2 import BatchFailure
 
@@ -51,7 +52,8 @@ def credentials_of(security: Security) -> grpc.ChannelCredentials | None:
 
 
 def open_channel(server: str, security: Security) -> grpc.Channel:
-    """A channel for threads. Connects when it is first used."""
+    """A channel for threads. Connects when it is first used; an address that is none fails at once."""
+    host_and_port(server)
     credentials = credentials_of(security)
     if credentials is None:
         return grpc.insecure_channel(server, options=CHANNEL_OPTIONS)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
+from penstock.client.excerpt import excerpt
 from penstock.client.reading import Reading
 from penstock.events.v1.event_pb2 import Event
 from penstock.events.v1.raw_batch_pb2 import RawBatchView
@@ -59,16 +60,17 @@ def event_of(
             event.MergeFrom(Event(**extras))
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(_fault(event_type, attributes, extras) or f"{event_type}: {error}") from error
+        raise kind(_fault(event_type, attributes, extras) or f"{excerpt(event_type)}: {error}") from error
     return event
 
 
 def _fault(event_type: object, attributes: Mapping[str, str] | None, extras: Extras) -> str | None:
     if not isinstance(event_type, str):
-        return f"the type of an event must be a string, not {event_type!r}"
+        return f"the type of an event must be a string, not {excerpt(repr(event_type))}"
     for name, value in (attributes or {}).items():
         if not isinstance(name, str) or not isinstance(value, str):
-            return f"attribute {name!r} of {event_type} must be a string, not {value!r}"
+            named = f"attribute {excerpt(repr(name))} of {excerpt(event_type)}"
+            return f"{named} must be a string, not {excerpt(repr(value))}"
     if unknown := extras.keys() - Extras.__annotations__.keys():
         return f"publish() got an unexpected argument: {', '.join(sorted(unknown))}"
     return None

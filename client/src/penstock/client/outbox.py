@@ -26,12 +26,14 @@ from penstock.client.errors import (
     FlushTimeoutError,
     PenstockError,
 )
+from penstock.client.estimate import ClockEstimate, estimate_of
+from penstock.client.excerpt import excerpt
 from penstock.client.reading import Reading
 from penstock.client.retry import RETRIED_EXCHANGE, Backoff, Failure, may_retry
 from penstock.client.settings import PublisherSettings
 from penstock.client.stats import Tally
 from penstock.events.v1.raw_batch_pb2 import REFUSAL_REASON_DUPLICATE
-from penstock.ingest.v1.ingest_pb2 import ClockEstimate, PublishRequest, PublishResponse
+from penstock.ingest.v1.ingest_pb2 import PublishRequest, PublishResponse
 
 # The opening clock exchange makes the first batch's times exact; it is not worth a long wait.
 _EXCHANGE_TIMEOUT_US = 2_000_000
@@ -42,8 +44,11 @@ class Outbox:
     """Batches under way and batches to be sent again. Not thread-safe: its owner is."""
 
     def __init__(self, device_id: str, boot_id: str, settings: PublisherSettings, random: Callable[[], float]) -> None:
-        if not 0 < len(device_id.encode()) <= _DEVICE_ID_BYTES_MAX:
-            raise ValueError(f"device_id must have 1 to {_DEVICE_ID_BYTES_MAX} bytes: {device_id!r}")
+        size = len(device_id.encode())
+        if not 0 < size <= _DEVICE_ID_BYTES_MAX:
+            raise ValueError(
+                f"device_id must have 1 to {_DEVICE_ID_BYTES_MAX} bytes, and {excerpt(device_id)!r} has {size}"
+            )
         self.device_id, self.boot_id = device_id, boot_id
         self.tally = Tally()
         self.buffer = Buffer(settings, self.tally)
@@ -133,7 +138,7 @@ class Outbox:
             return self.failed(attempt, fault, now_us)
         del self._in_flight[attempt.id]
         self._exchange_due, self._failures, self._last_failure = False, 0, None
-        self.clock = response.clock if response.HasField("clock") else self.clock
+        self.clock = estimate_of(response) or self.clock
         return self._acknowledge(attempt.batch, response)
 
     def _acknowledge(self, batch: Batch, response: PublishResponse) -> list[Batch]:
@@ -201,10 +206,14 @@ class Outbox:
         return self._give_up(batches, error)
 
     def _too_late(self, attempts: int) -> DeliveryTimeoutError:
-        tried = f"{attempts} attempt{'' if attempts == 1 else 's'}"
+        tried = _counted(attempts) if attempts else self._not_sent()
         return DeliveryTimeoutError(
             f"not acknowledged within delivery_timeout_s = {self._delivery_timeout_s:g} ({tried}){self._last_words()}"
         )
+
+    def _not_sent(self) -> str:
+        """Of a batch that never left: what stood before it, a clock exchange or another batch, did not get through."""
+        return f"not sent: {_counted(self._failures)} before it failed" if self._failures else "not sent"
 
     def not_flushed(self, timeout_s: float | None) -> FlushTimeoutError:
         """What to say when flushing took too long."""
@@ -219,6 +228,10 @@ class Outbox:
             batch.settle(error)
             self.tally.gave_up(batch.count, batch.size, error)
         return batches
+
+
+def _counted(attempts: int) -> str:
+    return f"{attempts} attempt{'' if attempts == 1 else 's'}"
 
 
 def _unaccounted(batch: Batch, response: PublishResponse) -> Failure | None:

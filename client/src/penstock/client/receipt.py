@@ -50,8 +50,13 @@ class Receipt:
     @property
     def reason_name(self) -> str:
         """For example UNKNOWN_TYPE."""
-        known = self.reason in RefusalReason.values()
-        return RefusalReason.Name(self.reason).removeprefix(_REASON_PREFIX) if known else f"reason {self.reason}"
+        return reason_name(self.reason)
+
+
+def reason_name(reason: RefusalReason.ValueType) -> str:
+    """For example UNKNOWN_TYPE; of a version that is not known here, its number."""
+    known = reason in RefusalReason.values()
+    return RefusalReason.Name(reason).removeprefix(_REASON_PREFIX) if known else f"reason {reason}"
 
 
 def receipt_of(answer: Answer, index: int, seq: int) -> Receipt:

@@ -28,6 +28,7 @@ from penstock.client.cli.options import (
 )
 from penstock.client.encoding import Extras
 from penstock.client.errors import PenstockError
+from penstock.client.excerpt import excerpt
 
 app = typer.Typer(
     help="Publish events to penstock and look at what became of them.",
@@ -104,7 +105,7 @@ def _event_line(event_type: str | None, pairs: list[str], data: str | None, cont
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise OptionError(f"{pair!r} is not an attribute; write KEY=VALUE")
+            raise OptionError(f"{excerpt(pair)!r} is not an attribute; write KEY=VALUE")
         attributes[name] = value
     read = Path(data[1:]).read_bytes() if data is not None and data.startswith("@") else (data or "").encode()
     return EventLine(event_type, attributes, read, None, Extras(content_type=content_type) if content_type else {})

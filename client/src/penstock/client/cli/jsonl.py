@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from penstock.client.encoding import Extras
+from penstock.client.excerpt import excerpt
 from penstock.client.reading import Reading
 
 _KEYS = ("type", "attributes", "data", "data_base64", "occurred", *Extras.__annotations__)
@@ -39,15 +40,17 @@ class EventLine:
 def parse(line: str | bytes) -> EventLine:
     """One event from one line."""
     try:
-        said = json.loads(line)
+        said = json.loads(line.rstrip())  # what is missing is missing at the end of this line, not in the next
     except json.JSONDecodeError as error:
-        raise BadLineError(f"not JSON: {error.msg} at column {error.colno}") from error
+        raise BadLineError(f"not JSON: {error.msg} at column {error.pos + 1}") from error
+    except RecursionError as error:
+        raise BadLineError("not an event: nested too deeply") from error
     except UnicodeDecodeError as error:
         raise BadLineError(f"not UTF-8 at byte {error.start + 1}") from error
     if not isinstance(said, dict):
         raise BadLineError(f"an event is an object with a type, not {_shown(said)}")
     if unknown := [key for key in said if key not in _KEYS]:
-        raise BadLineError(f"unknown key {unknown[0]!r}; known are {', '.join(_KEYS)}")
+        raise BadLineError(f"unknown key {excerpt(unknown[0])!r}; known are {', '.join(_KEYS)}")
     if not said.get("type"):
         raise BadLineError('no "type"')
     extras = Extras(**{key: _text(said, key) for key in Extras.__annotations__ if key in said})  # type: ignore[typeddict-item]  # its own keys
@@ -67,7 +70,7 @@ def _attributes(said: dict[str, Any]) -> dict[str, str]:
         raise BadLineError(f'"attributes" must be an object, not {_shown(attributes)}')
     for name, value in attributes.items():
         if not isinstance(value, str):
-            raise BadLineError(f'attribute "{name}" must be text, not {_shown(value)}; put quotes around it')
+            raise BadLineError(f'attribute "{excerpt(name)}" must be text, not {_shown(value)}; put quotes around it')
     return attributes
 
 
@@ -98,5 +101,4 @@ def _occurred(said: dict[str, Any]) -> Reading | datetime | None:
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 40 else f"{text[:40]}…"
+    return excerpt(json.dumps(value))

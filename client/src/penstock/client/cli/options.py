@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
+from penstock.client.address import host_and_port
 from penstock.client.channel import Plaintext, Security, Tls
+from penstock.client.excerpt import excerpt
 from penstock.document import InvalidDocumentError
 from penstock.pipeline import load as load_pipeline
 from penstock.topics import TopicMap, load
@@ -28,30 +33,41 @@ PipelineFile: TypeAlias = Annotated[
 ]
 DEFAULT_SERVER = "127.0.0.1:7070"
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
-_LOOPBACK = ("127.", "localhost", "[::1]")
 
 
 class OptionError(Exception):
     """Options that do not go together, or do not say enough."""
 
 
+@contextmanager
+def as_option_error() -> Iterator[None]:
+    """What the library calls a wrong value was typed by the user of a command."""
+    try:
+        yield
+    except ValueError as error:
+        raise OptionError(str(error)) from error
+
+
 def security_of(server: str, *, tls: bool, plaintext: bool, roots: Path | None) -> Security:
     """Encryption is chosen, not guessed; only a loopback address may go without saying."""
+    with as_option_error():
+        host, _ = host_and_port(server)
     if tls and plaintext:
         raise OptionError("--tls and --plaintext exclude each other")
     if tls or roots is not None:
         return Tls(roots)
-    if plaintext or server.startswith(_LOOPBACK):
+    if plaintext or _is_loopback(host):
         return Plaintext()
-    raise OptionError(f"{server} is not on this machine: say --tls, or --plaintext if the network encrypts by itself")
+    raise OptionError(
+        f"{excerpt(server, 100)} is not on this machine: say --tls, or --plaintext if the network encrypts by itself"
+    )
 
 
-def host_and_port(server: str) -> tuple[str, int]:
-    """Both parts of an address."""
-    host, colon, port = server.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise OptionError(f"{server!r} is not an address; write HOST:PORT, for example {DEFAULT_SERVER}")
-    return host.strip("[]"), int(port)
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:  # a name
+        return host == "localhost"
 
 
 def topic_map(prefix: str, pipeline: Path | None = None) -> TopicMap:

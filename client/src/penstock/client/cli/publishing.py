@@ -7,18 +7,19 @@ A bad or refused line does not stop the rest; the exit code says that there was 
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from penstock.client.address import host_and_port
 from penstock.client.channel import Security
 from penstock.client.cli.jsonl import BadLineError, EventLine, parse
-from penstock.client.cli.options import host_and_port
-from penstock.client.cli.rendering import clock_text
+from penstock.client.cli.options import as_option_error
+from penstock.client.cli.times import clock_text
 from penstock.client.errors import PenstockError
-from penstock.client.publisher import Publisher
+from penstock.client.publisher import PendingReceipt, Publisher
 from penstock.client.receipt import Receipt, Status
 from penstock.client.settings import PublisherSettings
 from rich.console import Console
@@ -39,14 +40,18 @@ class Target:
     device_id: str
     timeout_s: float
 
-    def settings(self, linger_s: float) -> PublisherSettings:
+    def publisher(self, linger_s: float, on_refused: Callable[[Receipt], object]) -> Publisher:
         """Tries for as long as the user is willing to wait."""
-        return PublisherSettings(
+        settings = PublisherSettings(
             linger_s=linger_s,
             delivery_timeout_s=self.timeout_s,
             block_timeout_s=self.timeout_s,
             close_timeout_s=self.timeout_s + _CLOSE_GRACE_S,
         )
+        with as_option_error():
+            return Publisher(
+                self.server, self.device_id, security=self.security, settings=settings, on_refused=on_refused
+            )
 
     def check_reachable(self) -> None:
         """Fails at once where waiting would not help."""
@@ -56,27 +61,26 @@ class Target:
             reason = error.strerror or str(error)
             raise PenstockError(
                 f"cannot reach an ingestion service at {self.server}: {reason}. "
-                "Start one (make demo), or name another with --server or PENSTOCK_SERVER."
+                "Name one with --server or PENSTOCK_SERVER; `make demo` starts one and prints its address."
             ) from error
 
 
 def publish_one(target: Target, event: EventLine, out: Console) -> bool:
     """Publishes an event and says what became of it. False: it was refused."""
     target.check_reachable()
-    with Publisher(
-        target.server,
-        target.device_id,
-        security=target.security,
-        settings=target.settings(linger_s=0),
-        on_refused=lambda _: None,
-    ) as publisher:
-        pending = publisher.publish(event.type, event.attributes, event.data, occurred=event.occurred, **event.extras)
+    with target.publisher(linger_s=0, on_refused=lambda _: None) as publisher:
+        with as_option_error():
+            pending = _publish(publisher, event)
         receipt = pending.result(target.timeout_s + 1)
         clock = publisher.clock
     out.print(_outcome(event.type, receipt), markup=False, style="" if receipt.delivered else "red")
     if clock is not None and receipt.delivered:
         out.print(clock_text(clock), style="dim", markup=False)
     return receipt.delivered
+
+
+def _publish(publisher: Publisher, event: EventLine) -> PendingReceipt:
+    return publisher.publish(event.type, event.attributes, event.data, occurred=event.occurred, **event.extras)
 
 
 def _outcome(event_type: str, receipt: Receipt) -> str:
@@ -122,13 +126,7 @@ def publish_lines(target: Target, source: Path | None, stdin: BinaryIO, out: Con
     """Publishes a file (None: stdin) line by line. False: not all of it was accepted."""
     target.check_reachable()
     report = LineReport(out)
-    publisher = Publisher(
-        target.server,
-        target.device_id,
-        security=target.security,
-        settings=target.settings(linger_s=0.02),
-        on_refused=report.refused_event,
-    )
+    publisher = target.publisher(linger_s=0.02, on_refused=report.refused_event)
     faults: list[PenstockError] = []
     try:
         with publisher, _lines(source, stdin, out) as lines:
@@ -149,8 +147,7 @@ def _publish_each(publisher: Publisher, lines: Iterable[bytes], report: LineRepo
             continue
         report.numbers.append(number)  # before publishing: the refusal may come back at once
         try:
-            event = parse(line)
-            publisher.publish(event.type, event.attributes, event.data, occurred=event.occurred, **event.extras)
+            _publish(publisher, parse(line))
         except (BadLineError, ValueError) as error:
             report.numbers.pop()
             report.bad_line(number, str(error))

@@ -9,18 +9,17 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, tzinfo
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError, Message
+from penstock.client.cli.times import bound_text, bound_us, time_fields, time_text
+from penstock.client.estimate import method_name
+from penstock.client.receipt import reason_name
 from penstock.clock import batch_clock, clock_of, correct_event
-from penstock.events.v1.event_pb2 import Clock, ClockMethod, Event
-from penstock.events.v1.raw_batch_pb2 import RawBatch, RefusalReason, RejectedBatch
-from penstock.ingest.v1.ingest_pb2 import ClockEstimate
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TIME_LIMIT_US = 253_402_300_800_000_000  # the year 10000
+from penstock.events.v1.event_pb2 import Clock, Event
+from penstock.events.v1.raw_batch_pb2 import RawBatch, RejectedBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,40 +31,6 @@ class Entry:
     refused: bool = False
     parts: tuple[tuple[str, str], ...] = field(default=())
     """The text again, as (text, style) pairs for a terminal."""
-
-
-def time_text(time_us: int, zone: tzinfo | None = UTC) -> str:
-    """A moment to the microsecond; None: the zone of this machine."""
-    if not 0 < time_us < _TIME_LIMIT_US:
-        return f"{time_us} µs"
-    moment = (_EPOCH + timedelta(microseconds=time_us)).astimezone(zone)
-    return moment.strftime("%Y-%m-%d %H:%M:%S.%f") + ("Z" if zone is UTC else moment.strftime("%z"))
-
-
-def span_text(span_us: int) -> str:
-    """A length of time in the unit that reads best."""
-    size = abs(span_us)
-    for limit, unit, per_unit in ((1000, "µs", 1), (1_000_000, "ms", 1000), (120_000_000, "s", 1_000_000)):
-        if size < limit:
-            return f"{span_us / per_unit:.3g} {unit}"
-    hours = size >= 2 * 3_600_000_000
-    return f"{span_us / (3_600_000_000 if hours else 60_000_000):.3g} {'h' if hours else 'min'}"
-
-
-def bound_text(error_bound_us: int | None) -> str:
-    """How wrong a time may be."""
-    return "± ?" if error_bound_us is None else f"± {span_text(error_bound_us)}"
-
-
-def method_text(method: ClockMethod.ValueType) -> str:
-    """For example ECHO."""
-    return ClockMethod.Name(method).removeprefix("CLOCK_METHOD_") if method in ClockMethod.values() else str(method)
-
-
-def clock_text(clock: ClockEstimate) -> str:
-    """What the server thinks of a device's clock. A steady clock has any offset, so only its bound says something."""
-    bound = clock.error_bound_us if clock.HasField("error_bound_us") else None
-    return f"times of this device are known {bound_text(bound)} ({method_text(clock.method)})"
 
 
 def visible(text: str) -> str:
@@ -100,7 +65,7 @@ def _raw(batch: RawBatch, zone: tzinfo | None) -> Iterator[Entry]:
 
 
 def _event(event: Event, clock: Clock, device_id: str, zone: tzinfo | None, *, refused: bool) -> Entry:
-    bound = clock.error_bound_us if clock.HasField("error_bound_us") else None
+    bound = bound_us(clock)
     attributes = dict(sorted(event.attributes.items()))
     said = [f"{name}={value}" for name, value in attributes.items()]
     said += [f"({len(event.data)} bytes of {event.content_type or 'data'})"] if event.data else []
@@ -110,7 +75,7 @@ def _event(event: Event, clock: Clock, device_id: str, zone: tzinfo | None, *, r
         ("REFUSED" if refused else "", "red bold"),
         (time_text(clock.corrected_us, zone), "cyan"),
         (bound_text(bound), "green" if bound is not None else "yellow"),
-        ("/".join([method_text(clock.method), *flags]), "dim"),
+        ("/".join([method_name(clock.method), *flags]), "dim"),
         (device_id, "magenta"),
         (f"#{event.seq}" if event.seq else event.id, "dim"),
         (event.type, "bold"),
@@ -124,16 +89,9 @@ def _event(event: Event, clock: Clock, device_id: str, zone: tzinfo | None, *, r
         "type": event.type,
         "attributes": attributes,
         "data_base64": base64.b64encode(event.data).decode(),
-        "corrected": time_text(clock.corrected_us),
-        "corrected_us": clock.corrected_us,
-        "error_bound_us": bound,
-        "method": method_text(clock.method),
-        "clamped": clock.clamped,
-        "spans_clock_set": clock.spans_clock_set,
         "refused": refused,
     }
-    fields |= _enriched_fields(event)
-    return _entry(parts, fields, refused)
+    return _entry(parts, fields | time_fields(event, clock) | _enriched_fields(event), refused)
 
 
 def _joined(event: Event) -> str:
@@ -149,7 +107,7 @@ def _enriched_fields(event: Event) -> dict[str, Any]:
 
 def _rejected(batch: RejectedBatch, zone: tzinfo | None) -> Iterator[Entry]:
     for rejection in batch.rejections:
-        reason = RefusalReason.Name(rejection.reason).removeprefix("REFUSAL_REASON_")
+        reason = reason_name(rejection.reason)
         try:
             event_type = Event.FromString(rejection.event).type or "(no type)"
         except DecodeError:
@@ -160,7 +118,7 @@ def _rejected(batch: RejectedBatch, zone: tzinfo | None) -> Iterator[Entry]:
             (batch.device_id, "magenta"),
             (event_type, "bold"),
             (f"{reason}: {rejection.detail}", ""),
-            (f"by {batch.refused_by}", "dim"),
+            (f"(refused by {batch.refused_by})", "dim"),
         )
         fields = {
             "device_id": batch.device_id,

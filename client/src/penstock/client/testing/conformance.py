@@ -16,7 +16,6 @@ import pytest
 from penstock.client import AsyncPublisher, Plaintext, Publisher, PublisherSettings, Receipt, Status
 from penstock.client.channel import TransportName
 from penstock.client.testing.proxy import LossyProxy
-from penstock.events.v1.event_pb2 import CLOCK_METHOD_ECHO
 from penstock.events.v1.raw_batch_pb2 import REFUSAL_REASON_UNKNOWN_TYPE
 
 EVENT = ("page.viewed", {"user": "ada", "page": "/"})
@@ -107,7 +106,7 @@ class PublisherConformance:
         with Publisher(ingest_target.address, device_id, security=Plaintext(), transport=transport) as publisher:
             publisher.publish(*EVENT).result(PATIENCE_S)
             assert publisher.clock is not None
-            assert publisher.clock.method == CLOCK_METHOD_ECHO
+            assert publisher.clock.method == "ECHO"
 
     def test_each_publisher_of_a_device_is_a_boot(self, ingest_target: IngestTarget, device_id: str) -> None:
         boots = []
