@@ -22,7 +22,7 @@ from pathlib import Path
 
 import psutil
 from penstock.enrichment.tables import History, Table, change_of, snapshot
-from penstock.events.v1.event_pb2 import Position, RowVersion
+from penstock.events.v1.event_pb2 import Position
 from penstock.tables.v1.row_change_pb2 import Op, RowChange
 
 HISTORY = History(versions_max=100, age_us_max=30 * 86_400_000_000)
@@ -42,14 +42,19 @@ def name_of(number: int, version: int) -> str:
 
 
 def message_of(number: int, version: int) -> RowChange:
-    return RowChange(
-        table="profiles",
-        key=key_of(number),
-        op=Op.OP_UPSERT,
-        columns={"name": name_of(number, version), "country": COUNTRIES[number % 6], "plan": PLANS[number % 3]},
-        version=RowVersion(valid_from_us=START_US + version * STEP_US, position=(number << 8 | version).to_bytes(8)),
-        source=Position(topic="cdc.app.profiles", partition=number % 8, offset=number),
-    )
+    message = RowChange(table="profiles", op=Op.OP_UPSERT, source=Position(topic="cdc.app.profiles"))
+    fill(message, number, version)
+    return message
+
+
+def fill(message: RowChange, number: int, version: int) -> None:
+    message.key = key_of(number)
+    columns = message.columns
+    columns["name"], columns["country"] = name_of(number, version), COUNTRIES[number % 6]
+    columns["plan"] = PLANS[number % 3]
+    message.version.valid_from_us = START_US + version * STEP_US
+    message.version.position = (number << 8 | version).to_bytes(8, "big")
+    message.source.partition, message.source.offset = number % 8, number
 
 
 def payload_bytes(rows: int, version: int) -> int:
@@ -60,7 +65,10 @@ def payload_bytes(rows: int, version: int) -> int:
 
 
 def encoded(rows: int, version: int) -> Iterator[bytes]:
-    return (message_of(number, version).SerializeToString() for number in range(rows))
+    message = message_of(0, version)
+    for number in range(rows):
+        fill(message, number, version)
+        yield message.SerializeToString()
 
 
 def resident_bytes() -> int:

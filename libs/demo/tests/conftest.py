@@ -1,7 +1,8 @@
 import pytest
 from penstock.clock import Corrected, Domain, Method
+from penstock.demo import screen, summary
 from penstock.demo.ledger import Identity
-from penstock.demo.scene import Scene
+from penstock.demo.scene import ErrorRow, Scene
 from penstock.demo.sightings import Sighting
 from penstock.demo.stack import Stack
 
@@ -29,4 +30,18 @@ def scene() -> Scene:
     scene.elapsed_s = 30.2
     scene.tally.refused["unknown type"] = 3
     scene.tally.latency_us.add(4_000)
+    return scene
+
+
+@pytest.fixture
+def wide_scene(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    """The same after a day, with everything as wide as it gets."""
+    row = ErrorRow("peers: + received − sent", "190,000,000", "119 min", "119 min", "119 min", "± 119 min", "100.00 %")
+    for view in (screen, summary):
+        monkeypatch.setattr(view, "error_rows", lambda _: [row] * 6)
+    scene.devices, scene.duration_s, scene.elapsed_s = 5_000, 172_800.0, 86_400.0
+    tally = scene.tally
+    tally.stalled, tally.requests_lost, tally.offline_now, tally.clocks_set = 650_000, 770_000, 5_000, 36_000
+    tally.duplicates, tally.failed["UNAVAILABLE"] = 4_400_000, 10_000
+    tally.refused.update({"unknown type": 990_000, "missing attribute": 990_000})
     return scene

@@ -1,5 +1,8 @@
 import asyncio
+import contextlib
+import gc
 from pathlib import Path
+from typing import Any
 
 import pytest
 from penstock.demo.run import until_the_end
@@ -37,3 +40,16 @@ async def test_a_dead_child_is_the_reason_given(tmp_path: Path) -> None:
         with pytest.raises(ChildDiedError, match="exit code 3") as raised:
             await until_the_end(supervisor, None, {asyncio.create_task(forever())})
     assert "out of memory" in str(raised.value)
+
+
+async def test_a_dead_child_is_told_once_and_not_by_asyncio_again(tmp_path: Path) -> None:
+    unclaimed: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unclaimed.append(context))
+    work = asyncio.create_task(forever())
+    with Supervisor(tmp_path) as supervisor:
+        supervisor.start(Child("service", ("sh", "-c", "sleep 0.2; exit 3")))
+        with contextlib.suppress(ChildDiedError):
+            await until_the_end(supervisor, None, {work})
+    gc.collect()
+    assert unclaimed == []
+    work.cancel()

@@ -23,6 +23,16 @@ def test_it_fills_the_screen_and_no_more(scene: Scene, width: int, height: int) 
     assert not any("…" in line for line in shown)
 
 
+@pytest.mark.parametrize("is_ending", [False, True])
+def test_nothing_is_cut_or_runs_together_after_a_day(wide_scene: Scene, is_ending: bool) -> None:
+    wide_scene.is_ending = is_ending
+    shown = lines(wide_scene, 80, 24)
+    assert len(shown) == 24
+    assert not any("…" in line for line in shown[1:])
+    assert "650,000 stalls · 770,000 lost · 5,000 offline · 36,000 clocks set" in "\n".join(shown)
+    assert " 119 min ± 119 min 100.00 %" in "\n".join(shown)
+
+
 def test_what_matters_is_there(scene: Scene) -> None:
     text = "\n".join(lines(scene, 80, 24))
     for part in ("300 devices  00:30 of 00:30", "unknown type 3", "acknowledged  100", "± 40 ms", "peers: + received"):
@@ -42,7 +52,7 @@ def test_it_can_be_shown_before_anything_has_happened() -> None:
 
 def test_the_end_is_announced(scene: Scene) -> None:
     scene.is_ending = True
-    assert "the devices hand in what they hold" in lines(scene, 80, 24)[0]
+    assert "handing in what is left …" in lines(scene, 80, 24)[0]
 
 
 def test_the_terminal_is_given_back(scene: Scene) -> None:

@@ -26,6 +26,12 @@ def test_it_fits_a_terminal(scene: Scene) -> None:
     assert max(len(line) for line in summary(scene)) <= 79
 
 
+def test_columns_do_not_run_together(wide_scene: Scene) -> None:
+    shown = summary(wide_scene)
+    assert max(len(line) for line in shown) <= 79
+    assert " 190,000,000 119 min 119 min 119 min ± 119 min 100.00 %" in "\n".join(shown)
+
+
 def test_an_acknowledged_event_that_is_not_in_the_log_is_a_failure(scene: Scene) -> None:
     scene.ledger.make(STRANGER, 0)
     scene.ledger.acknowledge(STRANGER)

@@ -50,6 +50,12 @@ def test_elapsed_time() -> None:
     assert texts.elapsed(3_661) == "1:01:01"
 
 
+def test_lines_are_cut_to_a_width() -> None:
+    assert texts.cut("12345", 5) == "12345"
+    assert texts.cut("123456", 5) == "1234…"
+    assert texts.printable("a\tb\x1b[0mä") == "a   b [0mä"
+
+
 def test_a_sparkline_shows_the_newest() -> None:
     assert texts.sparkline([9, 0, 7, 14], 3) == "▁▄█"
     assert texts.sparkline([0, 0], 5) == "▁▁"

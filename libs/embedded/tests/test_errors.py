@@ -15,4 +15,5 @@ def test_exits_are_described_as_people_know_them() -> None:
 def test_a_death_is_told_with_the_last_words() -> None:
     error = ChildDiedError("kafka", 1, Path("logs/kafka.log"), ["one", "two"])
     assert str(error) == "kafka ended by itself with exit code 1. Last lines of logs/kafka.log:\n  one\n  two"
+    assert error.headline == "kafka ended by itself with exit code 1"
     assert "(nothing was logged)" in str(ChildDiedError("kafka", 1, Path("log"), []))

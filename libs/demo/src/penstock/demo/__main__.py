@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from penstock.demo.failure import last_words, told_at_once
 from penstock.demo.plain import PlainView
 from penstock.demo.population import DEVICES_MAX
 from penstock.demo.run import run
@@ -16,7 +17,7 @@ from penstock.demo.scene import Scene
 from penstock.demo.screen import LiveView
 from penstock.demo.stack import start, state_folder
 from penstock.demo.summary import is_good, summary
-from penstock.embedded.errors import EmbeddedError, StopRequestedError
+from penstock.embedded.errors import ChildError, EmbeddedError, StopRequestedError
 from penstock.embedded.kafka import prepare_kafka
 from penstock.embedded.signals import stop_on_signals
 from penstock.embedded.supervisor import Supervisor
@@ -34,11 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prepare_kafka(_say)
         with state_folder() as state:
             supervisor = Supervisor(state, _say)
-            with stop_on_signals(supervisor.request_stop), supervisor:
+            with stop_on_signals(supervisor.request_stop), supervisor, told_at_once(supervisor.request_stop, _write):
                 scene = _demo(options, supervisor, console)
     except (StopRequestedError, KeyboardInterrupt):
         _say("stopped before it began")
         return 130
+    except ChildError as error:
+        for line in last_words(error, console.width if console.is_terminal else None):
+            _write(f"{line}\n")
+        return 1
     except (EmbeddedError, TopicsError) as error:
         _write(f"penstock demo: {error}\n")
         return 1
@@ -68,14 +73,20 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, such as 30") from None
     if not 0 < seconds <= 31_536_000:
-        raise argparse.ArgumentTypeError("must be more than 0, and at most a year")
+        raise argparse.ArgumentTypeError("must be more than 0 seconds, and at most a year")
     return seconds
 
 
 def _devices(text: str) -> int:
-    devices = int(text)
+    try:
+        devices = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, such as {DEVICES}") from None
     if not 1 <= devices <= DEVICES_MAX:
         raise argparse.ArgumentTypeError(f"must be from 1 to {DEVICES_MAX:,}")
     return devices

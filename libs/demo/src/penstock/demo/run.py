@@ -15,6 +15,7 @@ from penstock.demo.population import scenario
 from penstock.demo.scene import Scene
 from penstock.demo.service import Ingestion
 from penstock.embedded.supervisor import Supervisor
+from penstock.topics.errors import TopicsError
 
 # How long the devices may take to hand in what they hold, and the observer to read it.
 HAND_IN_S = 20.0
@@ -56,6 +57,9 @@ async def run(scene: Scene, seed: int, supervisor: Supervisor, view: View) -> No
             await asyncio.wait({reading}, timeout=READ_S)
             scene.is_log_read = reading.done()
             _raise_failures(supervisor, tasks)
+        except TopicsError:
+            supervisor.check()  # a dead Kafka explains it better
+            raise
         finally:
             for task in tasks:
                 task.cancel()
@@ -70,8 +74,8 @@ async def until_the_end(supervisor: Supervisor, duration_s: float | None, tasks:
     finally:
         if not waiting.done():
             supervisor.request_stop()  # its thread would keep the process alive
+    await waiting  # a child that died comes first, and an error that nobody takes would be printed at the end
     _raise_failures(supervisor, tasks)
-    await waiting
 
 
 def _raise_failures(supervisor: Supervisor, tasks: set[asyncio.Task[None]]) -> None:

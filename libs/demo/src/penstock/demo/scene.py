@@ -65,7 +65,7 @@ class ErrorRow(NamedTuple):
     within: str
 
 
-ERROR_HEADINGS = ErrorRow("time error against the truth", "events", "p50", "p99", "worst", "bound", "in bound")
+ERROR_HEADINGS = ErrorRow("error against the truth", "events", "p50", "p99", "worst", "bound", "in bound")
 
 
 def error_rows(accuracy: Accuracy) -> Iterator[ErrorRow]:

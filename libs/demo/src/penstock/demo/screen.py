@@ -52,7 +52,7 @@ def _title(scene: Scene) -> RenderableType:
     line.add_column()
     line.add_column(justify="right")
     left = Text.assemble((" penstock demo ", "bold reverse"), f"  {scene.devices:,} devices  {scene.time_text}")
-    ending = "the devices hand in what they hold …" if scene.is_ending else "Ctrl-C ends it"
+    ending = "handing in what is left …" if scene.is_ending else "Ctrl-C ends it"
     line.add_row(left, Text(f"{ending} ", "yellow" if scene.is_ending else "dim"))
     return line
 
@@ -80,7 +80,7 @@ def _facts(scene: Scene) -> list[Text]:
         _fact("services", ("● ", "green"), "Kafka   ", ("● ", "green"), f"ingestion, answers in {latency}"),
         _fact(
             "meanwhile",
-            f"{tally.stalled:,} stalls · {lost:,} messages lost · {tally.offline_now} devices offline",
+            f"{tally.stalled:,} stalls · {lost:,} lost · {tally.offline_now:,} offline",
             f" · {tally.clocks_set:,} clocks set",
         ),
     ]
@@ -96,7 +96,7 @@ def _errors(scene: Scene) -> Table:
     table = _table()
     for heading in ERROR_HEADINGS:
         first = heading is ERROR_HEADINGS.name
-        table.add_column(heading, justify="left" if first else "right", no_wrap=True, min_width=28 if first else 7)
+        table.add_column(heading, justify="left" if first else "right", no_wrap=True, min_width=24 if first else 7)
     for row in error_rows(scene.accuracy):
         style = "bold green" if row.name == "penstock" else "red" if row.name.startswith("peers") else ""
         table.add_row(*row, style=style)

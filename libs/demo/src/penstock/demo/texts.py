@@ -62,6 +62,16 @@ def elapsed(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"
 
 
+def printable(line: str) -> str:
+    """A foreign line without tabs and control characters, which would move the cursor or change colours."""
+    return "".join(char if char.isprintable() else " " for char in line.expandtabs(4))
+
+
+def cut(line: str, width: int) -> str:
+    """At most so many columns; an ellipsis says that there was more."""
+    return line if len(line) <= width else f"{line[: max(0, width - 1)]}…"
+
+
 def sparkline(values: Sequence[int], width: int) -> str:
     """The newest values as bars; the greatest of them is a full one."""
     newest = values[-width:] if width > 0 else ()

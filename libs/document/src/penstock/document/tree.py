@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 
 from penstock.document.faults import Fault, Place, path_text
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, StringMark, YAMLError
+from ruamel.yaml.error import MarkedYAMLError, StreamMark, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.nodes import Node as YamlNode
+from ruamel.yaml.tokens import FlowMappingEndToken, FlowMappingStartToken, FlowSequenceEndToken, FlowSequenceStartToken
 
 TEXT_CHARS_MAX = 1_000_000
 DEPTH_MAX = 32
@@ -39,7 +40,7 @@ def parse(text: str) -> tuple[Node | None, list[Fault]]:
     try:
         root = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
-        return None, [_syntax_fault(error)]
+        return None, [_syntax_fault(error, text)]
     except YAMLError as error:
         return None, [Fault(_START, "", f"is not YAML: {' '.join(str(error).split())}")]
     except RecursionError:
@@ -123,13 +124,13 @@ class _Planting:
         self.faults.append(Fault(place, path_text(path), problem, remedy))
 
 
-def _syntax_fault(error: MarkedYAMLError) -> Fault:
+def _syntax_fault(error: MarkedYAMLError, text: str) -> Fault:
     """Point to where a quote or bracket was opened rather than to the end of the file."""
     context, problem = str(error.context or ""), str(error.problem or "is not YAML")
     if "quoted scalar" in context:
         return Fault(_place(error.context_mark), "", "a quote is opened here and never closed", "close it")
-    if "flow" in context:
-        return Fault(_place(error.context_mark), "", f"a bracket opened here is not closed ({problem})")
+    if "flow" in context and not problem.endswith("found ','"):
+        return Fault(_open_bracket(error, text), "", f"a bracket opened here is not closed ({problem})")
     if "\\t" in problem:
         return Fault(_place(error.problem_mark), "", "a tab stands where spaces belong", "indent with spaces")
     began = f", {context} that begins in line {_place(error.context_mark).line}" if context else ""
@@ -137,5 +138,20 @@ def _syntax_fault(error: MarkedYAMLError) -> Fault:
     return Fault(_place(error.problem_mark), "", f"is not YAML: {problem}{began}", remedy)
 
 
-def _place(mark: StringMark | None) -> Place:
+def _open_bracket(error: MarkedYAMLError, text: str) -> Place:
+    """The innermost bracket that is open where the error is; ruamel knows it only if something stands behind it."""
+    if "flow node" not in str(error.context) or error.problem_mark is None:
+        return _place(error.context_mark)
+    opened: list[Place] = []
+    for token in YAML(typ="safe", pure=True).scan(text):
+        if token.start_mark.index >= error.problem_mark.index:
+            break
+        if isinstance(token, FlowSequenceStartToken | FlowMappingStartToken):
+            opened.append(_place(token.start_mark))
+        elif isinstance(token, FlowSequenceEndToken | FlowMappingEndToken):
+            opened.pop()
+    return opened[-1]
+
+
+def _place(mark: StreamMark | None) -> Place:
     return Place(mark.line + 1, mark.column + 1) if mark is not None else _START

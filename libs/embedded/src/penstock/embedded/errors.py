@@ -44,10 +44,11 @@ class ConnectorError(EmbeddedError):
 class ChildError(EmbeddedError):
     def __init__(self, name: str, what: str, log: Path, last_lines: Sequence[str]) -> None:
         self.name = name
+        self.headline = f"{name} {what}"  # one sentence, without its full stop
         self.log = log
         self.last_lines = tuple(last_lines)
         shown = "".join(f"\n  {line}" for line in self.last_lines) or " (nothing was logged)"
-        super().__init__(f"{name} {what}. Last lines of {log}:{shown}")
+        super().__init__(f"{self.headline}. Last lines of {log}:{shown}")
 
 
 class ChildDiedError(ChildError):

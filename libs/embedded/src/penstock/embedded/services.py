@@ -35,20 +35,8 @@ def start_ingestion(
     environment: Mapping[str, str] | None = None,
 ) -> Service:
     """Starts ingestion and returns when it serves. It creates its topics; `environment` wins over ours."""
-    port, metrics_port = free_ports(2)
-    address, metrics = f"127.0.0.1:{port}", f"127.0.0.1:{metrics_port}"
-    settings = {
-        "PENSTOCK_BOOTSTRAP": bootstrap,
-        "PENSTOCK_INGESTION_LISTEN": address,
-        "PENSTOCK_INGESTION_METRICS_LISTEN": metrics,
-        "PENSTOCK_INGESTION_TOPICS": "create",
-        "PENSTOCK_INGESTION_WORKERS": str(workers),
-        "PENSTOCK_INGESTION_DRAIN_WAIT_S": "0",  # nobody balances load here
-        **(environment or {}),
-    }
-    command = (sys.executable, "-m", "penstock.ingestion")
-    supervisor.start(Child(name, command, ready=serving(address), environment=settings, stop_grace_s=30))
-    return Service(name, address, f"http://{metrics}/metrics")
+    own = {"PENSTOCK_INGESTION_WORKERS": str(workers)}
+    return _start(supervisor, bootstrap, "ingestion", name, own | dict(environment or {}))
 
 
 def start_enrichment(
@@ -59,18 +47,23 @@ def start_enrichment(
     environment: Mapping[str, str] | None = None,
 ) -> Service:
     """Starts an instance of enrichment and returns when its tables are complete; `environment` wins over ours."""
+    own = {"PENSTOCK_ENRICHMENT_INSTANCE": name}
+    return _start(supervisor, bootstrap, "enrichment", name, own | dict(environment or {}))
+
+
+def _start(supervisor: Supervisor, bootstrap: str, service: str, name: str, environment: Mapping[str, str]) -> Service:
     port, metrics_port = free_ports(2)
     address, metrics = f"127.0.0.1:{port}", f"127.0.0.1:{metrics_port}"
+    prefix = f"PENSTOCK_{service.upper()}_"
     settings = {
         "PENSTOCK_BOOTSTRAP": bootstrap,
-        "PENSTOCK_ENRICHMENT_LISTEN": address,
-        "PENSTOCK_ENRICHMENT_METRICS_LISTEN": metrics,
-        "PENSTOCK_ENRICHMENT_TOPICS": "create",
-        "PENSTOCK_ENRICHMENT_INSTANCE": name,
-        "PENSTOCK_ENRICHMENT_DRAIN_WAIT_S": "0",  # nobody balances load here
-        **(environment or {}),
+        f"{prefix}LISTEN": address,
+        f"{prefix}METRICS_LISTEN": metrics,
+        f"{prefix}TOPICS": "create",
+        f"{prefix}DRAIN_WAIT_S": "0",  # nobody balances load here
+        **environment,
     }
-    command = (sys.executable, "-m", "penstock.enrichment")
+    command = (sys.executable, "-m", f"penstock.{service}")
     supervisor.start(Child(name, command, ready=serving(address), environment=settings, stop_grace_s=30))
     return Service(name, address, f"http://{metrics}/metrics")
 

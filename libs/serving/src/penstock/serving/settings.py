@@ -93,6 +93,26 @@ def text(value: str) -> str:
     return value
 
 
+def service_rows(port: int, metrics_port: int) -> tuple[tuple[str, str, str, Parse, str], ...]:
+    """What every service of ours can be told: addresses, Kafka, the pipeline, TLS, limits of calls, and its end."""
+    return (
+        ("listen", "LISTEN", f"0.0.0.0:{port}", address, "where gRPC is served; port 0 takes a free one"),
+        ("metrics_listen", "METRICS_LISTEN", f"0.0.0.0:{metrics_port}", address, "where Prometheus scrapes"),
+        ("bootstrap", "PENSTOCK_BOOTSTRAP", "127.0.0.1:9092", text, "Kafka's bootstrap servers"),
+        ("kafka_file", "PENSTOCK_KAFKA_CONFIG_FILE", "", properties_file, "librdkafka settings, NAME=VALUE per line"),
+        ("topic_prefix", "PENSTOCK_TOPIC_PREFIX", "", text, "stands before the names of topics and groups"),
+        ("topics", "TOPICS", "verify", one_of("verify", "create"), "missing topics: verify (wait for them) or create"),
+        ("pipeline", "PENSTOCK_PIPELINE", "", existing_file, "pipeline.yaml; default: the social pipeline"),
+        ("tls_certificate", "TLS_CERTIFICATE", "", existing_file, "PEM chain; with it, gRPC is served over TLS"),
+        ("tls_key", "TLS_KEY", "", existing_file, "PEM key of the certificate"),
+        ("tls_client_ca", "TLS_CLIENT_CA", "", existing_file, "PEM roots; with them, clients need certificates"),
+        ("concurrent_rpcs_max", "CONCURRENT_RPCS_MAX", "4096", whole(1, 1_000_000), "calls under way per process"),
+        ("connection_age_max_s", "CONNECTION_AGE_MAX_S", "300", whole(1, 86_400), "connections are renewed after this"),
+        ("drain_wait_s", "DRAIN_WAIT_S", "3", whole(0, 300), "on stop: time for balancers to see NOT_SERVING"),
+        ("drain_grace_s", "DRAIN_GRACE_S", "20", whole(1, 600), "on stop: time for what is under way"),
+    )
+
+
 def whole(least: int, most: int) -> Callable[[str], int]:
     def parse(value: str) -> int:
         if not value.lstrip("-").isdigit() or not least <= int(value) <= most:

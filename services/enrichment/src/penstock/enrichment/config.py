@@ -7,18 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from penstock.serving.settings import (
-    address,
-    existing_file,
-    one_of,
-    properties_file,
-    raise_if,
-    read,
-    rows,
-    text,
-    tls_faults,
-    whole,
-)
+from penstock.serving.settings import raise_if, read, rows, service_rows, text, tls_faults, whole
 
 PREFIX = "PENSTOCK_ENRICHMENT_"
 
@@ -60,19 +49,7 @@ def folder(value: str) -> Path | None:
 
 SETTINGS = rows(
     PREFIX,
-    ("listen", "LISTEN", "0.0.0.0:7071", address, "where gRPC is served; port 0 takes a free one"),
-    ("metrics_listen", "METRICS_LISTEN", "0.0.0.0:9465", address, "where Prometheus scrapes"),
-    ("bootstrap", "PENSTOCK_BOOTSTRAP", "127.0.0.1:9092", text, "Kafka's bootstrap servers"),
-    ("kafka_file", "PENSTOCK_KAFKA_CONFIG_FILE", "", properties_file, "librdkafka settings, NAME=VALUE per line"),
-    ("topic_prefix", "PENSTOCK_TOPIC_PREFIX", "", text, "stands before every topic's name and the group's"),
-    (
-        "topics",
-        "TOPICS",
-        "verify",
-        one_of("verify", "create"),
-        "missing topics: verify (wait for them) or create",
-    ),
-    ("pipeline", "PENSTOCK_PIPELINE", "", existing_file, "pipeline.yaml; default: the social pipeline"),
+    *service_rows(7071, 9465),
     ("instance", "INSTANCE", "0", text, "names this instance among its like, stable over restarts: the pod's name"),
     ("group", "GROUP", "penstock-enrichment", text, "the consumer group; instances of one share the work"),
     ("state_folder", "STATE_FOLDER", "", folder, "where snapshots of tables are kept; none: tables load from the log"),
@@ -82,13 +59,6 @@ SETTINGS = rows(
     ("horizon_age_s", "HORIZON_AGE_S", "600", whole(1, 86_400), "how long an event can still be corrected"),
     ("boots_max", "BOOTS_MAX", "200000", whole(1, 10**8), "device boots remembered per partition, for duplicates"),
     ("batch_lookups_max", "BATCH_LOOKUPS_MAX", "1000", whole(1, 100_000), "look-ups in one BatchLookup"),
-    ("tls_certificate", "TLS_CERTIFICATE", "", existing_file, "PEM chain; with it, gRPC is served over TLS"),
-    ("tls_key", "TLS_KEY", "", existing_file, "PEM key of the certificate"),
-    ("tls_client_ca", "TLS_CLIENT_CA", "", existing_file, "PEM roots; with them, clients need certificates"),
-    ("concurrent_rpcs_max", "CONCURRENT_RPCS_MAX", "4096", whole(1, 1_000_000), "calls under way"),
-    ("connection_age_max_s", "CONNECTION_AGE_MAX_S", "300", whole(1, 86_400), "connections are renewed after this"),
-    ("drain_wait_s", "DRAIN_WAIT_S", "3", whole(0, 300), "on stop: time for balancers to see NOT_SERVING"),
-    ("drain_grace_s", "DRAIN_GRACE_S", "20", whole(1, 600), "on stop: time for what is under way"),
     ("failpoints", "FAILPOINTS", "", text, "for crash tests only: NAME=PERMILLE, separated by commas"),
 )
 

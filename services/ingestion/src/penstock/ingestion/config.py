@@ -14,18 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from penstock.ingestion.gate import Limits
-from penstock.serving.settings import (
-    address,
-    existing_file,
-    one_of,
-    properties_file,
-    raise_if,
-    read,
-    rows,
-    text,
-    tls_faults,
-    whole,
-)
+from penstock.serving.settings import existing_file, raise_if, read, rows, service_rows, tls_faults, whole
 
 PREFIX = "PENSTOCK_INGESTION_"
 KEY_BYTES_MIN = 16
@@ -82,23 +71,8 @@ def key_file(text: str) -> tuple[bytes, ...]:
 
 SETTINGS = rows(
     PREFIX,
-    ("listen", "LISTEN", "0.0.0.0:7070", address, "where gRPC is served; port 0 takes a free one"),
-    ("metrics_listen", "METRICS_LISTEN", "0.0.0.0:9464", address, "where Prometheus scrapes"),
+    *service_rows(7070, 9464),
     ("workers", "WORKERS", "1", whole(0, 256), "processes that serve; 0 is one per core"),
-    ("bootstrap", "PENSTOCK_BOOTSTRAP", "127.0.0.1:9092", text, "Kafka's bootstrap servers"),
-    ("kafka_file", "PENSTOCK_KAFKA_CONFIG_FILE", "", properties_file, "librdkafka settings, NAME=VALUE per line"),
-    ("topic_prefix", "PENSTOCK_TOPIC_PREFIX", "", text, "stands before every topic's name"),
-    (
-        "topics",
-        "TOPICS",
-        "verify",
-        one_of("verify", "create"),
-        "missing topics: verify (wait for them) or create",
-    ),
-    ("pipeline", "PENSTOCK_PIPELINE", "", existing_file, "pipeline.yaml; default: the social pipeline"),
-    ("tls_certificate", "TLS_CERTIFICATE", "", existing_file, "PEM chain; with it, gRPC is served over TLS"),
-    ("tls_key", "TLS_KEY", "", existing_file, "PEM key of the certificate"),
-    ("tls_client_ca", "TLS_CLIENT_CA", "", existing_file, "PEM roots; with them, clients need certificates"),
     ("clock_keys", "CLOCK_KEY_FILE", "", key_file, "base64 keys of clock tokens: the current one, then previous"),
     ("drift_ppm_max", "DRIFT_PPM_MAX", "200", whole(1, 10_000), "how fast a device's clock may drift"),
     ("server_skew_us", "SERVER_SKEW_US", "2000", whole(0, 10_000_000), "how far our pods' clocks may be apart"),
@@ -113,10 +87,6 @@ SETTINGS = rows(
     ("produce_timeout_s", "PRODUCE_TIMEOUT_S", "10", whole(1, 300), "when an unconfirmed record is given up"),
     ("stream_window_batches", "STREAM_WINDOW_BATCHES", "16", whole(1, 1_024), "under way per stream"),
     ("stream_window_bytes", "STREAM_WINDOW_BYTES", "8388608", whole(1_024, 1 << 30), "under way per stream"),
-    ("concurrent_rpcs_max", "CONCURRENT_RPCS_MAX", "4096", whole(1, 1_000_000), "calls under way per worker"),
-    ("connection_age_max_s", "CONNECTION_AGE_MAX_S", "300", whole(1, 86_400), "connections are renewed after this"),
-    ("drain_wait_s", "DRAIN_WAIT_S", "3", whole(0, 300), "on stop: time for balancers to see NOT_SERVING"),
-    ("drain_grace_s", "DRAIN_GRACE_S", "20", whole(1, 600), "on stop: time for what is under way"),
     ("recent_devices_max", "RECENT_DEVICES_MAX", "50000", whole(1, 10_000_000), "devices remembered per worker"),
 )
 
