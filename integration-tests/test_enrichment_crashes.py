@@ -75,18 +75,18 @@ def publish_until(stop: threading.Event, address: str, device_id: str, ledger: l
         number = 0
         while not stop.is_set():
             pending = []
-            for _ in range(50):
+            for _ in range(20):
                 number += 1
                 attributes = {"author": f"a{number % 7}", "post_id": f"{device_id}-{number}"}
                 pending.append(publisher.publish("post.created", attributes))
             ledger.extend(one.result(60) for one in pending)
-            stop.wait(0.05)
+            stop.wait(0.2)
 
 
 @pytest.mark.timeout(900)
 def test_each_acknowledged_event_comes_out_once(kafka: Kafka, topic_prefix: str, tmp_path: Path) -> None:
     instances = Instances(kafka, topic_prefix, tmp_path)
-    stop, ledgers = threading.Event(), {f"device-{number}": list[Receipt]() for number in range(3)}
+    stop, ledgers = threading.Event(), {f"device-{number}": list[Receipt]() for number in range(8)}
     with Supervisor(tmp_path / "stack") as supervisor:
         service = start_ingestion(supervisor, kafka.bootstrap, environment={"PENSTOCK_TOPIC_PREFIX": topic_prefix})
         threads = [
