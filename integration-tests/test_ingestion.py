@@ -9,12 +9,14 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 
 import grpc
 import psutil
 import pytest
 from penstock.client import Plaintext, Publisher, PublisherSettings, Status
 from penstock.embedded.broker import Kafka
+from penstock.embedded.ports import free_ports
 from penstock.events.v1.event_pb2 import CLOCK_METHOD_ECHO
 from penstock.ingest.v1.ingest_pb2 import PublishRequest
 from penstock.ingest.v1.ingest_pb2_grpc import IngestServiceStub
@@ -118,3 +120,25 @@ def test_a_request_larger_than_allowed_is_refused_with_the_sizes(ingestion: Inge
             IngestServiceStub(channel).Publish(request, timeout=10)
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert "at most 4,194,304 are taken" in (caught.value.details() or "")
+
+
+def test_without_kafka_it_says_so_and_stops_when_told(tmp_path: Path) -> None:
+    (port, metrics_port) = free_ports(2)
+    environment = os.environ | {
+        "PENSTOCK_BOOTSTRAP": "127.0.0.1:1",
+        "PENSTOCK_INGESTION_LISTEN": f"127.0.0.1:{port}",
+        "PENSTOCK_INGESTION_METRICS_LISTEN": f"127.0.0.1:{metrics_port}",
+        "PENSTOCK_INGESTION_DRAIN_WAIT_S": "0",
+    }
+    log = tmp_path / "log"
+    with log.open("wb") as file:
+        command = [sys.executable, "-m", "penstock.ingestion"]
+        process = subprocess.Popen(command, env=environment, stdout=file, stderr=file)
+    try:
+        until(lambda: "not serving yet: Kafka at 127.0.0.1:1 did not answer" in log.read_text())
+        process.terminate()
+        assert process.wait(timeout=60) == 0
+    finally:
+        process.kill()
+    assert "stopped" in log.read_text()
+    assert len(log.read_text().splitlines()) < 30, "the same thing was said again and again"

@@ -236,3 +236,17 @@ async def test_tls_is_served_with_a_certificate(kafka: Kafka, topic_prefix: str,
         async with server.channel() as plain:
             with pytest.raises(grpc.aio.AioRpcError):
                 await stub(plain).Publish(batch(2, 1), timeout=2)
+
+
+async def test_old_connections_and_streams_are_renewed(kafka: Kafka, topic_prefix: str) -> None:
+    """So that load spreads over new pods: a stream ends after what is under way, and the channel connects anew."""
+    async with running(kafka.bootstrap, topic_prefix, {"CONNECTION_AGE_MAX_S": "1"}) as server:
+        await is_serving(server)
+        async with server.channel() as channel:
+            call = stub(channel).PublishStream()
+            await call.write(PublishStreamRequest(batch_id=1, batch=batch(1, 1)))
+            answers = [await call.read(), await call.read()]
+            assert isinstance(answers[1], PublishStreamResponse)
+            assert answers[1].answer.response.accepted == 1
+            assert await call.code() == grpc.StatusCode.UNAVAILABLE
+            assert (await stub(channel).Publish(batch(2, 1), wait_for_ready=True)).accepted == 1

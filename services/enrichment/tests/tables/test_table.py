@@ -75,9 +75,10 @@ histories = st.builds(History, st.integers(1, 4), st.sampled_from([0, 1, 3, 6, F
 
 
 def arrivals(of: Sequence[Change], data: st.DataObject) -> list[tuple[int, Change]]:
-    """All of them, in any order, some more than once, each arrival with its offset."""
+    """All of them, in any order, some more than once, each with its offset in the log."""
     again = data.draw(st.lists(st.sampled_from(of), max_size=6)) if of else []
-    return list(enumerate(data.draw(st.permutations([*of, *again]))))
+    log = list(enumerate([*again, *of]))
+    return data.draw(st.permutations(log))
 
 
 def fill(table: Table, arriving: Sequence[tuple[int, Change]], data: st.DataObject) -> Table:
@@ -186,6 +187,21 @@ def test_a_truncate_deletes_what_is_older_whenever_that_arrives() -> None:
     assert table.newest("late") == Found(Status.DELETED, {}, (), Version(20, b"1"), 2, 1)
     assert [table.as_of(key, 19).status for key in ("k", "late")] == [Status.MATCHED, Status.MATCHED]
     assert table.rows == 1
+
+
+def test_a_row_that_is_first_heard_of_behind_a_truncate_was_deleted_by_it() -> None:
+    table = filled(Change("", TRUNCATE, {}, (), Version(20, b"1")), upsert(30))
+    assert table.as_of("k", 25).status == Status.MISSING
+    assert table.apply(upsert(10), 0, 0)[2:] == (10, 30)
+    assert table.as_of("k", 25).status == Status.DELETED
+    assert table.apply(upsert(12), 0, 1)[2:] == (12, 20), "nothing new behind the truncate"
+
+
+def test_the_source_is_the_first_record_of_several_that_say_the_same() -> None:
+    table = Table("t", LONG)
+    for offset, changed in ((7, True), (9, False), (3, False), (4, False)):
+        assert table.apply(upsert(10, plan="free"), 1, offset).changed == changed
+    assert table.newest("k")[4:] == (1, 3)
 
 
 def test_an_unknown_column_keeps_its_value_even_from_a_version_that_is_no_longer_kept() -> None:
