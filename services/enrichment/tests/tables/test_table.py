@@ -44,7 +44,7 @@ def oracle(changes: Sequence[Change], history: History, key: str, t_us: int) -> 
         return Status.DELETED, {}, (), max(emptied, version)
     columns, unknown = dict(change.columns), set(change.unknown)
     for older, before in reversed(versions[:index]):
-        if before.op == DELETE or any(older < truncate < version for truncate in truncates):
+        if before.op == DELETE or any(older < truncate <= version for truncate in truncates):
             break
         columns |= {name: value for name, value in before.columns.items() if name in unknown}
         unknown &= set(before.unknown)

@@ -31,7 +31,8 @@ def test_what_lies_before_and_after() -> None:
     assert truncates.after(Version(10, b"a")) == 20
     assert truncates.after(Version(20, b"b")) == FOREVER_US
     assert truncates.between(Version(10, b""), Version(10, b"b"))
-    assert not truncates.between(Version(10, b"a"), Version(20, b"a"))
+    assert truncates.between(Version(10, b"a"), Version(20, b"a")), "the newer came after the truncate of its version"
+    assert not truncates.between(Version(10, b"a"), Version(20, b""))
 
 
 def test_before_the_oldest_known_one_nothing_is_sure_once_one_was_evicted() -> None:

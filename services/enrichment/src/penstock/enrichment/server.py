@@ -190,7 +190,7 @@ async def serve(
     await server.announce_end() if not failed else await server.set_serving(False)
     await server.stop()
     engine.stopping.set()
-    failed = await thread.ended() or failed
+    failed = await thread.ended_within(config.drain_grace_s) or failed
     flushing.cancel()
     metrics.flush()
     await asyncio.to_thread(committed.close)
@@ -232,6 +232,15 @@ class EngineThread:
     async def ended(self) -> bool:
         """Waits for its end; True if it failed."""
         return await asyncio.shield(self._ended)
+
+    async def ended_within(self, grace_s: float) -> bool:
+        """The same, but not for ever: without Kafka a transaction may hang. Leaving it is safe, as kill -9 would be."""
+        try:
+            async with asyncio.timeout(grace_s):
+                return await self.ended()
+        except TimeoutError:
+            logger.error("the transaction under way did not end within %d s and is left to Kafka", grace_s)  # noqa: TRY400
+            return True
 
 
 async def _either(one: Coroutine[Any, Any, Any], other: Coroutine[Any, Any, Any]) -> bool:

@@ -9,7 +9,7 @@ more, and then nothing can be said of times before the oldest kept one.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_right, insort
 from collections.abc import Iterable
 
 from penstock.enrichment.tables.change import FOREVER_US, Version
@@ -58,7 +58,8 @@ class Truncates:
         return self.versions[index].valid_from_us if index < len(self.versions) else FOREVER_US
 
     def between(self, older: Version, newer: Version) -> bool:
-        return bisect_left(self.versions, newer) > bisect_right(self.versions, older)
+        """Whether one deleted the older and not the newer. A row of a truncate's own version came after it."""
+        return bisect_right(self.versions, newer) > bisect_right(self.versions, older)
 
     def unsure_at(self, t_us: int) -> bool:
         """Whether a truncate that is no longer known may lie before this time, and none that is known does."""
