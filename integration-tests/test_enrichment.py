@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,11 @@ class Stack:
     def lookup(self, key: str) -> LookupResponse:
         with grpc.insecure_channel(self.enrichment.address) as channel:
             return EnrichmentServiceStub(channel).Lookup(LookupRequest(table="profiles", key=key), timeout=10)
+
+    def metrics(self) -> str:
+        with urllib.request.urlopen(self.enrichment.metrics, timeout=10) as answer:
+            text: str = answer.read().decode()
+        return text
 
     def enriched(self) -> list[Event]:
         name = load().prefixed(self.prefix).kafka_name("events.enriched.v1")
@@ -140,6 +146,9 @@ def test_a_restart_is_warm_and_has_the_same_content(stack: Stack) -> None:
     for number in range(50):
         stack.sql(f"INSERT INTO profiles VALUES ('u{number}', 'n{number}', 'b')")
     until(lambda: stack.lookup("u49").status == ENRICHMENT_STATUS_MATCHED)
+    upserts = 'penstock_enrichment_intake_records_total{outcome="upsert",table="profiles"} 51.0'
+    until(lambda: upserts in stack.metrics())
+    until(lambda: 'penstock_enrichment_table_rows{table="profiles"} 51.0' in stack.metrics())
 
     def describe() -> tuple[int, bytes]:
         with grpc.insecure_channel(stack.enrichment.address) as channel:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from time import monotonic
 
 from penstock.enrichment.follower import Follower
+from penstock.enrichment.intake.step import IntakeStep
 from penstock.enrichment.join.horizon import Horizon
 from penstock.enrichment.join.joiner import Joiner
 from penstock.enrichment.join.step import Counts, JoinStep
@@ -35,6 +37,7 @@ class Parts:
     step: JoinStep
     join: Transactor
     intake: Transactor | None
+    intake_step: IntakeStep
 
 
 class Engine:
@@ -54,6 +57,7 @@ class Engine:
         self._on_progress = on_progress
         self._told = Counts()
         self._holds = False
+        self._intake_told: Counter[tuple[str, str]] = Counter()
         self.stopping = threading.Event()
         self.loaded = threading.Event()
 
@@ -111,8 +115,16 @@ class Engine:
             counter.inc(getattr(counts, one.name) - getattr(self._told, one.name))
         self._told = counts
 
+    def _count_intake(self, step: IntakeStep) -> None:
+        """What became of the records of change data capture, by table."""
+        now = Counter(step.outcomes())
+        for (table, outcome), count in (now - self._intake_told).items():
+            self._metrics.intake.labels(table, outcome).inc(count)
+        self._intake_told = now
+
     def _look(self, parts: Parts) -> None:
         metrics, follower = self._metrics, self._follower
+        self._count_intake(parts.intake_step)
         lags = parts.join.lag()
         for (topic, partition), lag in lags.items():
             metrics.lag_records.labels(topic, str(partition)).set(lag)

@@ -101,11 +101,11 @@ class Instance:
             records_max=config.records_max,
             failpoint=failpoint(config.failpoints),
         )
-        return Parts(follower, joiner, horizon, step, join, self._intake(follower))
+        intake_step = IntakeStep(pipeline=self._pipeline, topics=self._topics, followed=follower, now_us=now_us)
+        return Parts(follower, joiner, horizon, step, join, self._intake(intake_step), intake_step)
 
-    def _intake(self, follower: Follower) -> Transactor | None:
+    def _intake(self, step: IntakeStep) -> Transactor | None:
         """Only where a table comes from change data capture."""
-        step = IntakeStep(pipeline=self._pipeline, topics=self._topics, followed=follower, now_us=now_us)
         if not step.source_topics:
             return None
         group = f"{self._group}-intake"

@@ -87,6 +87,17 @@ class IntakeStep:
             subject = key_values(change.key)[definition.key.index(definition.partitioned_by)]
         return murmur2_partition(subject.encode(), self._partitions[name])
 
+    def outcomes(self) -> dict[tuple[str, str], int]:
+        """By (table, outcome), since the start."""
+        found: dict[tuple[str, str], int] = {}
+        for table, translator in self.translators.items():
+            counts = translator.counts
+            kinds = {"upsert": counts.upserts, "delete": counts.deletes, "truncate": counts.truncates}
+            kinds |= {"column_unknown": counts.columns_unknown, "refused": counts.refused.total()}
+            kinds |= {f"skipped_{reason.value}": count for reason, count in counts.skipped.items()}
+            found |= {(table, outcome): count for outcome, count in kinds.items()}
+        return found
+
     def has_due(self) -> bool:
         return False
 
