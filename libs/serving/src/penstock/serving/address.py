@@ -22,6 +22,8 @@ def reserve(address: str) -> tuple[socket.socket, str]:
             raise AddressInUse(f"cannot listen on {address}: {error.strerror}") from error
         number = probe.getsockname()[1]
     held = socket.socket(family)
+    # The first is for connections of a process before us that are not quite gone (TIME_WAIT).
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     held.bind((host, number))
     return held, f"[{host}]:{number}" if family == socket.AF_INET6 else f"{host}:{number}"
