@@ -64,7 +64,7 @@ def _start(supervisor: Supervisor, bootstrap: str, service: str, name: str, envi
         **environment,
     }
     command = (sys.executable, "-m", f"penstock.{service}")
-    supervisor.start(Child(name, command, ready=serving(address), environment=settings, stop_grace_s=30))
+    supervisor.start(Child(name, command, ready=serving(address), environment=settings, stop_grace_s=60))
     return Service(name, address, f"http://{metrics}/metrics")
 
 

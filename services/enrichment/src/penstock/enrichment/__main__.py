@@ -43,7 +43,11 @@ def main(arguments: list[str], environment: dict[str, str]) -> int:
         return 2
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     with held, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(run(config, pipeline, address))
+        code = runner.run(run(config, pipeline, address))
+    logger.info("stopped")
+    logging.shutdown()
+    # All is committed and closed. What is left, librdkafka's destructors, may wait for a broker that does not answer.
+    os._exit(code)
 
 
 async def run(config: Config, pipeline: Pipeline, address: str) -> int:

@@ -187,6 +187,7 @@ async def serve(
     thread = EngineThread(engine, loop)
     thread.start()
     failed = await thread.until_loaded_then(stop, server)
+    logger.info("draining")
     await server.announce_end() if not failed else await server.set_serving(False)
     await server.stop()
     engine.stopping.set()
