@@ -7,6 +7,7 @@ finish the transaction under way, leave the group, save snapshots, exit.
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import logging
 import threading
 import time
@@ -188,6 +189,9 @@ async def serve(
     thread.start()
     failed = await thread.until_loaded_then(stop, server)
     logger.info("draining")
+    # Has been seen to hang inside the Kafka client, which no timeout of ours reaches. Then: say where, and end. That is
+    # safe, as kill -9 would be: what is not committed is done again.
+    faulthandler.dump_traceback_later(config.drain_wait_s + 2 * config.drain_grace_s + 5, exit=True)
     await server.announce_end() if not failed else await server.set_serving(False)
     await server.stop()
     engine.stopping.set()
