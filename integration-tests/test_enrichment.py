@@ -95,12 +95,7 @@ def stack(cdc: Captures, topic_prefix: str, tmp_path: Path) -> Iterator[Stack]:
         enrichment = start_enrichment(
             supervisor,
             bootstrap,
-            environment=environment
-            | {
-                "PENSTOCK_ENRICHMENT_STATE_FOLDER": str(tmp_path / "tables"),
-                "PENSTOCK_ENRICHMENT_SNAPSHOT_CHANGES": "1",
-                "PENSTOCK_ENRICHMENT_DRAIN_GRACE_S": "3",
-            },
+            environment=environment | {"PENSTOCK_ENRICHMENT_STATE_FOLDER": str(tmp_path / "tables")},
         )
         yield Stack(cdc, topic_prefix, ingestion, enrichment, supervisor)
 
@@ -160,13 +155,12 @@ def test_a_restart_is_warm_and_has_the_same_content(stack: Stack) -> None:
             (table,) = EnrichmentServiceStub(channel).Describe(DescribeRequest(), timeout=10).tables
         return table.rows, table.content_hash
 
-    before, folder = describe(), stack.supervisor.state.parent / "tables"
-    until(lambda: any(folder.glob("*.snapshot")))
-    stack.supervisor.kill("enrichment")
+    before = describe()
+    assert stack.supervisor.end("enrichment") == 0
     stack.supervisor.restart("enrichment")
     assert describe() == before
-    (snapshot,) = folder.glob("*.snapshot")
-    stack.supervisor.kill("enrichment")
+    (snapshot,) = (stack.supervisor.state.parent / "tables").glob("*.snapshot")
+    assert stack.supervisor.end("enrichment") == 0
     snapshot.write_bytes(snapshot.read_bytes()[:-1])
     stack.supervisor.restart("enrichment")
     assert describe() == before

@@ -17,3 +17,4 @@ def test_it_stops_when_told_even_if_kafka_is_gone(own_kafka: OwnKafka) -> None:
     own_kafka.kill()
     # 0: it was between two transactions. 1: one was under way and had to be left. -9 would be the supervisor's doing.
     assert supervisor.end("enrichment") in {0, 1}
+    assert "stopped" in supervisor.log("enrichment").read_text(), "the watchdog had to end it"

@@ -55,6 +55,7 @@ class Engine:
         self._metrics = metrics
         self._snapshot_changes = snapshot_changes
         self._on_progress = on_progress
+        self._parts: Parts | None = None  # kept until the process ends: see the transactor
         self._told = Counts()
         self._holds = False
         self._intake_told: Counter[tuple[str, str]] = Counter()
@@ -66,7 +67,7 @@ class Engine:
         self._follower.load(self.stopping.is_set)
         if self.stopping.is_set():
             return
-        parts = self._build()
+        parts = self._parts = self._build()
         self.loaded.set()
         self._on_progress()
         looked = monotonic()
@@ -78,11 +79,7 @@ class Engine:
                     self._look(parts)
                     self._follower.save(self._snapshot_changes)
         finally:
-            parts.join.close()
-            if parts.intake is not None:
-                parts.intake.close()
             self._follower.save(1)
-            self._follower.close()
 
     def _round(self, parts: Parts) -> None:
         # While events wait for a table, the table is what to wait for.

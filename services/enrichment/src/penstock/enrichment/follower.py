@@ -211,9 +211,6 @@ class Follower:
             snapshot.write(self._path(state.followed), image, state.origin, offsets)
             self.counts.snapshots += 1
 
-    def close(self) -> None:
-        self._consumer.close()
-
     def _path(self, followed: Followed) -> Path:
         assert self._folder is not None
         return self._folder / f"{followed.topic}.snapshot"

@@ -1,7 +1,7 @@
 """One instance: builds the parts, serves look-ups while the engine's thread works, stops in order.
 
 Order of a start: listen (NOT_SERVING), topics, tables complete, SERVING, join. A stop: NOT_SERVING, wait for balancers,
-finish the transaction under way, leave the group, save snapshots, exit.
+finish the transaction under way, save snapshots, exit without closing Kafka clients (see the transactor).
 """
 
 from __future__ import annotations
@@ -150,9 +150,6 @@ class Committed:
         (place,) = self._consumer.committed([TopicPartition(self._topic, partition)], ASK_TIMEOUT_S)
         return max(place.offset, 0)
 
-    def close(self) -> None:
-        self._consumer.close()
-
 
 async def serve(
     config: Config, pipeline: Pipeline, topics: TopicMap, metrics: Metrics, address: str, stop: asyncio.Event
@@ -189,8 +186,8 @@ async def serve(
     thread.start()
     failed = await thread.until_loaded_then(stop, server)
     logger.info("draining")
-    # Has been seen to hang inside the Kafka client, which no timeout of ours reaches. Then: say where, and end. That is
-    # safe, as kill -9 would be: what is not committed is done again.
+    # If something hangs where no timeout of ours reaches: say where, and end. That is safe, as kill -9 would be: what is
+    # not committed is done again.
     faulthandler.dump_traceback_later(config.drain_wait_s + 2 * config.drain_grace_s + 5, exit=True)
     await server.announce_end() if not failed else await server.set_serving(False)
     await server.stop()
@@ -198,7 +195,6 @@ async def serve(
     failed = await thread.ended_within(config.drain_grace_s) or failed
     flushing.cancel()
     metrics.flush()
-    await asyncio.to_thread(committed.close)
     return 1 if failed else 0
 
 

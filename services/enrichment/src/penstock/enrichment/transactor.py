@@ -6,7 +6,9 @@ How: output, changelog and offsets commit together or not at all. After any doub
      not come) the producer is made anew, which settles what became of the old transaction; then state is restored and
      input is read again from what Kafka says is committed. A process thought dead is fenced: by its transactional id
      if it came back, by the group's generation if its partitions went elsewhere.
-Use from one thread.
+Use from one thread. There is no close(): between rounds no transaction is open, a static member does not tell its group
+that it leaves, and librdkafka can hang for ever, holding Python's lock, if it is closed while the group rebalances (its
+issue 4527; one stop in six right after a start). So keep it until the process ends.
 """
 
 from __future__ import annotations
@@ -146,10 +148,6 @@ class Transactor:
             if position.offset >= 0 and end >= 0:
                 lags[place.topic, place.partition] = max(0, end - position.offset)
         return lags
-
-    def close(self) -> None:
-        """Leaves the group. There is no open transaction between rounds."""
-        self._consumer.close()
 
     def _read(self, wait_s: float) -> list[Message]:
         first = self._consumer.poll(wait_s)
