@@ -34,7 +34,7 @@ class Child:
     ready: Probe = at_once
     environment: Mapping[str, str] = field(default_factory=dict)  # on top of the supervisor's own
     folder: Path | None = None  # to run in
-    ready_timeout_s: float = 60.0
+    ready_timeout_s: float = 180.0
     stop_grace_s: float = 15.0
     stop_signal: signal.Signals = signal.SIGTERM  # asks for an orderly end
     fault: Probe = at_once  # while it runs: None, or what went wrong inside of it for good

@@ -17,7 +17,9 @@ from typing import Any
 from penstock.embedded.errors import ConnectorError
 
 ANSWER_TIMEOUT_S = 5.0
-RUNNING_WITHIN_S = 60.0
+# Connect answers a new configuration only when it has tried the database: long, on a busy machine.
+TAKEN_WITHIN_S = 60.0
+RUNNING_WITHIN_S = 180.0
 ASK_EVERY_S = 0.05
 TRACE_LINES_MAX = 12
 NOT_NOW = frozenset({HTTPStatus.CONFLICT, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.INTERNAL_SERVER_ERROR})
@@ -35,16 +37,14 @@ class Connect:
         deadline = time.monotonic() + RUNNING_WITHIN_S
         while not self._put(connector, configuration):
             self._again(deadline, f"Kafka Connect does not take the connector {connector!r}")
-        while (missing := missing_of(connector, self._states().get(connector, {}))) is not None:
-            if (fault := fault_of(self._states())) is not None:
-                raise ConnectorError(fault)
+        while (missing := self._missing(connector)) is not None:
             self._again(deadline, missing)
 
     def remove(self, connector: str) -> None:
         """Ends a connector; returns when its task no longer runs. Its slot in the database stays."""
         deadline = time.monotonic() + RUNNING_WITHIN_S
-        self._request("DELETE", f"/connectors/{connector}")
-        while connector in self._states():
+        self._request("DELETE", f"/connectors/{connector}", timeout_s=TAKEN_WITHIN_S)
+        while connector in self._states(TAKEN_WITHIN_S):
             self._again(deadline, f"the connector {connector!r} does not end")
 
     def missing(self, life: str) -> str | None:
@@ -67,9 +67,15 @@ class Connect:
         except OSError:
             return None
 
+    def _missing(self, connector: str) -> str | None:
+        states = self._states(TAKEN_WITHIN_S)
+        if (fault := fault_of(states)) is not None:
+            raise ConnectorError(fault)
+        return missing_of(connector, states.get(connector, {}))
+
     def _put(self, connector: str, configuration: Mapping[str, str]) -> bool:
         try:
-            self._request("PUT", f"/connectors/{connector}/config", configuration)
+            self._request("PUT", f"/connectors/{connector}/config", configuration, timeout_s=TAKEN_WITHIN_S)
         except urllib.error.HTTPError as error:
             if error.code in NOT_NOW:
                 return False
@@ -78,18 +84,20 @@ class Connect:
             ) from None
         return True
 
-    def _states(self) -> dict[str, dict[str, Any]]:
-        answer = self._request("GET", "/connectors?expand=status")
+    def _states(self, timeout_s: float = ANSWER_TIMEOUT_S) -> dict[str, dict[str, Any]]:
+        answer = self._request("GET", "/connectors?expand=status", timeout_s=timeout_s)
         return {connector: known["status"] for connector, known in answer.items() if "status" in known}
 
-    def _request(self, method: str, path: str, content: Mapping[str, str] | None = None) -> Any:
+    def _request(
+        self, method: str, path: str, content: Mapping[str, str] | None = None, *, timeout_s: float = ANSWER_TIMEOUT_S
+    ) -> Any:
         request = urllib.request.Request(
             f"{self.rest_url}{path}",
             method=method,
             data=None if content is None else json.dumps(content).encode(),
             headers={"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=ANSWER_TIMEOUT_S) as answer:
+        with urllib.request.urlopen(request, timeout=timeout_s) as answer:
             return json.loads(answer.read() or b"null")
 
     def _again(self, deadline: float, missing: str) -> None:
