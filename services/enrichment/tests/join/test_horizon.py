@@ -6,7 +6,7 @@ from penstock.enrichment.tables import Applied
 
 
 def emitted(key: str, t_us: int, *, partition: int = 0, emitted_us: int = 0) -> Emitted:
-    return Emitted(partition, key.encode(), b"", t_us, emitted_us, 0, (Row(0, "profiles", key),), b"")
+    return Emitted(partition, key.encode(), b"", t_us, emitted_us, 0, (Row(0, "profiles", key),), (b"",))
 
 
 def filled(*events: Emitted, events_max: int = 10) -> Horizon:

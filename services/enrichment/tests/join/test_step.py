@@ -233,7 +233,7 @@ def test_what_cannot_be_read_is_set_aside_and_the_rest_goes_on() -> None:
     world.round(2, commits=True)
     assert len(outputs(world, REJECTED)) == 2
     assert len(outputs(world, ENRICHED)) == 1
-    assert world.step.counts.rejected == 2
+    assert world.step.counts.rejected == {"malformed": 1, "unknown_type": 1}
 
 
 def test_an_event_waits_for_its_table_but_not_for_ever() -> None:

@@ -34,7 +34,7 @@ class BatchClock:
     """Everything about a batch that the times of its events depend on."""
 
     __slots__ = (
-        "_bounded", "_domain", "_drift_ppm", "_floor", "_high", "_low", "_method", "_offset", "_prior",
+        "_bounded", "_by_steady", "_domain", "_drift_ppm", "_floor", "_high", "_low", "_method", "_offset", "_prior",
         "_received", "_sent", "_to_steady",
     )  # fmt: skip
 
@@ -58,6 +58,7 @@ class BatchClock:
         self._bounded = offset_min_us is not None and offset_max_us is not None
         self._low, self._high = offset_min_us or 0, offset_max_us or 0
         self._prior, self._floor = prior, floor
+        self._by_steady = domain is Domain.STEADY
         steady = sent_steady_us if domain is Domain.STEADY else None
         self._sent = sent_wall_us if steady is None else steady
         # Takes a wall reading to the steady clock, if both were read when the batch was sent.
@@ -92,7 +93,7 @@ class BatchClock:
         """The time of one event, from its readings of the device's clocks."""
         if self._domain is None:
             return self._unknown()
-        if self._domain is Domain.WALL:
+        if not self._by_steady:
             return self._from(seq, wall_us, same_boot, same_boot) if usable(wall_us) else self._unknown()
         if same_boot and steady_us is not None and usable_steady(steady_us):
             return self._from(seq, steady_us, True, True)
@@ -108,11 +109,13 @@ class BatchClock:
         floor = self._floor
         if ordered and floor is not None and seq > floor.seq and device_us >= floor.device_us:
             corrected = max(corrected, floor.corrected_us)
-        corrected = min(corrected, received)
+        if corrected > received:
+            corrected = received
         bound, spans = None, False
         if bounded and self._bounded and (at == device_us or self._explains(device_us)):
             low, high, spans = self._hull(device_us, at)
-            bound = max(corrected - low, high - corrected)
+            below, above = corrected - low, high - corrected
+            bound = below if below > above else above
         return Corrected(corrected, bound, self._method, self._domain, self._offset, at != device_us, spans, device_us)
 
     def _explains(self, device_us: int) -> bool:

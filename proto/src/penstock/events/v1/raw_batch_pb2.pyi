@@ -49,6 +49,8 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     """It sets a field that only our services may set, or one that is not of this version."""
     REFUSAL_REASON_FIELD_SIZE: _RefusalReason.ValueType  # 11
     """An id, type, boot id, content type or trace field is longer than allowed."""
+    REFUSAL_REASON_TOO_OLD: _RefusalReason.ValueType  # 12
+    """So far behind the numbers taken from its boot that nobody can tell whether it was taken before. By enrichment."""
 
 class RefusalReason(_RefusalReason, metaclass=_RefusalReasonEnumTypeWrapper):
     """Why an event is not taken."""
@@ -76,6 +78,8 @@ REFUSAL_REASON_FORBIDDEN_FIELD: RefusalReason.ValueType  # 10
 """It sets a field that only our services may set, or one that is not of this version."""
 REFUSAL_REASON_FIELD_SIZE: RefusalReason.ValueType  # 11
 """An id, type, boot id, content type or trace field is longer than allowed."""
+REFUSAL_REASON_TOO_OLD: RefusalReason.ValueType  # 12
+"""So far behind the numbers taken from its boot that nobody can tell whether it was taken before. By enrichment."""
 Global___RefusalReason: _TypeAlias = RefusalReason  # noqa: Y015
 
 @_typing.final

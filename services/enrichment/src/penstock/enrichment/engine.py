@@ -10,7 +10,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from time import monotonic
 
 from penstock.enrichment.follower import Follower
@@ -90,7 +90,8 @@ class Engine:
         if parts.intake is not None:
             self._transaction("intake", parts.intake, 0)
         worked = self._transaction("join", parts.join, 0 if polled.moves else WAIT_S)
-        self._count(parts.step.counts)
+        if worked:
+            self._count(parts.step.counts)
         if polled.moves or worked:
             self._on_progress()
 
@@ -106,10 +107,15 @@ class Engine:
         return report.committed
 
     def _count(self, counts: Counts) -> None:
-        metrics = self._metrics
-        counters = (metrics.events, metrics.duplicates, metrics.rejected, metrics.corrections, metrics.rows_written)
-        for one, counter in zip(fields(Counts), counters, strict=True):
-            counter.inc(getattr(counts, one.name) - getattr(self._told, one.name))
+        metrics, told = self._metrics, self._told
+        metrics.events.inc(counts.events - told.events)
+        metrics.duplicates.inc(counts.duplicates - told.duplicates)
+        metrics.corrections.inc(counts.corrections - told.corrections)
+        metrics.rows_written.inc(counts.rows - told.rows)
+        for reason, count in (counts.rejected - told.rejected).items():
+            metrics.rejected.labels(reason).inc(count)
+        for (table, status), count in (counts.joins - told.joins).items():
+            metrics.joins.labels(table, status).inc(count)
         self._told = counts
 
     def _count_intake(self, step: IntakeStep) -> None:

@@ -17,7 +17,16 @@ class Metrics:
             "penstock_enrichment_duplicates", "Events dropped because they had been taken before.", registry=registry
         )
         self.rejected = Counter(
-            "penstock_enrichment_rejected", "Events set aside in events.rejected.v1. Look there.", registry=registry
+            "penstock_enrichment_rejected",
+            "Events set aside in events.rejected.v1 (penstock dead-letters list), by reason.",
+            ("reason",),
+            registry=registry,
+        )
+        self.joins = Counter(
+            "penstock_enrichment_joins",
+            "Enrichments by table and what the table had: matched, missing, deleted, history_evicted.",
+            ("table", "status"),
+            registry=registry,
         )
         self.corrections = Counter(
             "penstock_enrichment_corrections",

@@ -129,7 +129,7 @@ class Instance:
             follower=follower,
             topics=self._topics.tables,
             consistency=consistency,
-            previews=Joiner(self._plans, follower.tables),
+            plans=self._plans,
             metrics=self._metrics,
             batch_lookups_max=self._config.batch_lookups_max,
             now_us=now_us,
@@ -186,8 +186,8 @@ async def serve(
     thread.start()
     failed = await thread.until_loaded_then(stop, server)
     logger.info("draining")
-    # If something hangs where no timeout of ours reaches: say where, and end. That is safe, as kill -9 would be: what is
-    # not committed is done again.
+    # If something hangs where no timeout of ours reaches: say where, and end. That is safe, as kill -9 would be: what
+    # is not committed is done again.
     faulthandler.dump_traceback_later(config.drain_wait_s + 2 * config.drain_grace_s + 5, exit=True)
     await server.announce_end() if not failed else await server.set_serving(False)
     await server.stop()

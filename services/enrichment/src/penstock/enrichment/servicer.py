@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 import grpc
@@ -11,7 +11,7 @@ from penstock.enrich.v1 import enrich_pb2
 from penstock.enrichment.consistency import Consistency
 from penstock.enrichment.errors import BadQuestion, NoSuchTable, NotYet
 from penstock.enrichment.follower import Follower
-from penstock.enrichment.join.joiner import Joiner
+from penstock.enrichment.join.joiner import Plan, join_fresh
 from penstock.enrichment.metrics import Metrics
 from penstock.enrichment.tables import Found
 from penstock.events.v1.event_pb2 import ConsistencyToken, EnrichmentStatus, Event, Position, RowVersion
@@ -33,7 +33,7 @@ class EnrichmentServicer:
         follower: Follower,
         topics: Mapping[str, str],
         consistency: Consistency,
-        previews: Joiner,
+        plans: Mapping[str, Sequence[Plan]],
         metrics: Metrics,
         batch_lookups_max: int,
         now_us: Callable[[], int],
@@ -42,7 +42,7 @@ class EnrichmentServicer:
         self._follower = follower
         self._topics = topics
         self._consistency = consistency
-        self._previews = previews
+        self._plans = plans
         self._batch_lookups_max = batch_lookups_max
         self._now_us = now_us
         self._calls = {
@@ -147,12 +147,12 @@ class EnrichmentServicer:
             raise BadQuestion(f"{event.type} requires the attributes {', '.join(missing)}")
         t_us = event.clock.corrected_us or self._now_us()
         with self._follower.lock:
-            joined = self._previews.join(event, t_us)
+            answers = join_fresh(self._plans.get(event.type, ()), self._follower.tables, event, t_us)
         enriched = Event()
         enriched.CopyFrom(event)
         enriched.key = event.attributes[declared.key] if declared.key is not None else event.device_id
         enriched.clock.corrected_us = t_us
-        enriched.MergeFromString(joined.encoded)
+        enriched.MergeFromString(b"".join(answer.encoded for answer in answers))
         return enrich_pb2.PreviewResponse(event=enriched)
 
 

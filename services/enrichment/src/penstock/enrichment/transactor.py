@@ -25,6 +25,7 @@ COMMIT_TIMEOUT_S = 30.0
 INIT_TIMEOUT_S = 60.0
 ASK_TIMEOUT_S = 30.0
 BEGINNING = 0
+PARTITION_UA = -1  # unassigned: the key chooses
 
 
 class Output(NamedTuple):
@@ -169,11 +170,7 @@ class Transactor:
 
     def _transact(self, messages: Sequence[Message]) -> int:
         self._producer.begin_transaction()
-        written = 0
-        for outputs in (self._step.process(messages), self._step.due()):
-            for output in outputs:
-                self._write(output)
-                written += 1
+        written = self._write(self._step.process(messages)) + self._write(self._step.due())
         self._failpoint("after_produce")
         # Sent even if nothing was read: it is what fences us if our partitions went elsewhere.
         offsets = self._next_offsets(messages)
@@ -183,15 +180,18 @@ class Transactor:
         self._failpoint("after_commit")
         return written
 
-    def _write(self, output: Output) -> None:
-        placed: dict[str, Any] = {} if output.partition is None else {"partition": output.partition}
-        while True:
-            try:
-                self._producer.produce(output.topic, value=output.value, key=output.key, **placed)
-            except BufferError:
-                self._producer.poll(0.1)  # the queue is full: let it send
-            else:
-                return
+    def _write(self, outputs: Iterable[Output]) -> int:
+        produce, written = self._producer.produce, 0
+        for topic, key, value, partition in outputs:
+            written += 1
+            while True:
+                try:
+                    produce(topic, value, key, PARTITION_UA if partition is None else partition)
+                except BufferError:
+                    self._producer.poll(0.1)  # the queue is full: let it send
+                else:
+                    break
+        return written
 
     def _next_offsets(self, messages: Sequence[Message]) -> list[TopicPartition]:
         ends: dict[tuple[str, int], int] = {}

@@ -1,47 +1,67 @@
-"""Our part of an event's bytes: appended to the device's part, never encoding that again."""
+"""Our part of an event's bytes: appended to the device's part (protobuf merges), never encoding that again."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from penstock.clock import Corrected
-from penstock.events.v1.event_pb2 import ClockDomain, ClockMethod, Event, Position
+from penstock.enrichment.join.encoding import sized, tag, varint
+from penstock.events.v1.event_pb2 import Event, Position
 from penstock.events.v1.raw_batch_pb2 import RawBatchView
+
+_BOOT: Final = tag(Event.BOOT_ID_FIELD_NUMBER, sized=True)
+_DEVICE: Final = tag(Event.DEVICE_ID_FIELD_NUMBER, sized=True)
+_KEY: Final = tag(Event.KEY_FIELD_NUMBER, sized=True)
+_CLOCK: Final = tag(Event.CLOCK_FIELD_NUMBER, sized=True)
+_SOURCE: Final = tag(Event.SOURCE_FIELD_NUMBER, sized=True)
+# Fields of penstock.events.v1.Clock.
+_SENT: Final = tag(1, sized=True)
+_RECEIVED, _CORRECTED, _BOUND, _METHOD, _DOMAIN, _OFFSET, _CLAMPED, _SPANS = (
+    tag(field, sized=False) for field in range(2, 10)
+)
 
 
 class Assembly:
-    """One message, filled anew for each batch and touched up for each event: making messages costs more than that."""
+    """What the events of one batch share is encoded once."""
 
-    def __init__(self) -> None:
-        self._tail = Event()
-        self._clock = self._tail.clock
-        self._boot_id = ""
+    def __init__(self, batch: RawBatchView, source: Position) -> None:
+        self.source = source.SerializeToString()
+        self._clock = sized(_SENT, batch.sent.SerializeToString()) + _RECEIVED + varint(batch.stamp.received_us)
+        self._shared = sized(_DEVICE, batch.device_id.encode()) + sized(_SOURCE, self.source)
+        self._boot = sized(_BOOT, batch.boot_id.encode())
+        self._hows: dict[tuple[int, int | None, int, bool, bool], bytes] = {}
 
-    def begin(self, batch: RawBatchView, source: Position) -> None:
-        """What all events of a batch share."""
-        tail = self._tail
-        tail.Clear()
-        self._boot_id = batch.boot_id
-        tail.device_id = batch.device_id
-        tail.source.CopyFrom(source)
-        self._clock = tail.clock
-        self._clock.sent.CopyFrom(batch.sent)
-        self._clock.received_us = batch.stamp.received_us
+    def tail(self, corrected: Corrected, key: bytes, *, has_boot: bool) -> bytes:
+        """To be appended to an event's own bytes. `has_boot`: those say of which boot it is."""
+        t_us, bound_us, method, domain, offset_us, clamped, spans, _ = corrected
+        how = self._hows.get((method, domain, offset_us, clamped, spans))
+        if how is None:
+            how = self._how(corrected)
+        bound = b"" if bound_us is None else _BOUND + varint(bound_us)
+        clock = b"".join((self._clock, _CORRECTED, varint(t_us), bound, how))
+        parts = (
+            b"" if has_boot else self._boot,
+            self._shared,
+            _KEY,
+            varint(len(key)),
+            key,
+            _CLOCK,
+            varint(len(clock)),
+            clock,
+        )
+        return b"".join(parts)
 
-    def tail(self, event: Event, corrected: Corrected, key: str) -> bytes:
-        """To be appended to this event's own bytes."""
-        tail, clock = self._tail, self._clock
-        tail.key = key
-        tail.boot_id = event.boot_id or self._boot_id
-        clock.corrected_us = corrected.corrected_us
-        if corrected.error_bound_us is None:
-            clock.ClearField("error_bound_us")
-        else:
-            clock.error_bound_us = corrected.error_bound_us
-        clock.method = ClockMethod.ValueType(corrected.method)
-        clock.domain = ClockDomain.ValueType(corrected.domain or 0)
-        clock.offset_us = corrected.offset_us
-        clock.clamped = corrected.clamped
-        clock.spans_clock_set = corrected.spans_clock_set
-        return tail.SerializeToString()
+    def _how(self, corrected: Corrected) -> bytes:
+        """How the time was found: nearly always the same for all events of a batch."""
+        _, _, method, domain, offset_us, clamped, spans, _ = corrected
+        named = zip(
+            (_METHOD, _DOMAIN, _OFFSET, _CLAMPED, _SPANS),
+            (int(method), int(domain or 0), offset_us, int(clamped), int(spans)),
+            strict=True,
+        )
+        how = b"".join(name + varint(value) for name, value in named)
+        self._hows[method, domain, offset_us, clamped, spans] = how
+        return how
 
 
 def identity(event: Event) -> tuple[str, str, str]:

@@ -8,7 +8,7 @@ Pure. Changes are staged with the transaction: commit() or rollback().
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from penstock.enrichment.join.joiner import Row
@@ -17,7 +17,7 @@ from penstock.enrichment.tables import Applied
 
 @dataclass(slots=True, eq=False)
 class Emitted:
-    """One event in the enriched log. `base` is all of it but enrichments and revision."""
+    """One event in the enriched log. `base` is all of it but revision and the enrichments that can change."""
 
     raw_partition: int
     key: bytes
@@ -26,7 +26,7 @@ class Emitted:
     emitted_us: int
     revision: int
     rows: tuple[Row, ...]
-    enrichments: bytes
+    enrichments: tuple[bytes, ...]  # one per row
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Horizon:
     age_us_max: int
     evicted: int = 0
     _queue: deque[Emitted] = field(default_factory=deque)
-    _by_row: dict[tuple[str, str], deque[Emitted]] = field(default_factory=dict)
+    _by_row: dict[str, dict[str, deque[Emitted]]] = field(default_factory=dict)  # by table, then by key
     _staged: list[Emitted] = field(default_factory=list)
     _suspects: dict[Emitted, None] = field(default_factory=dict)
 
@@ -49,8 +49,15 @@ class Horizon:
     def commit(self) -> None:
         for event in self._staged:
             self._queue.append(event)
-            for row in event.rows:
-                self._by_row.setdefault((row.table, row.key), deque()).append(event)
+            for _, table, key in event.rows:
+                of_table = self._by_row.get(table)
+                if of_table is None:
+                    of_table = self._by_row[table] = {}
+                events = of_table.get(key)
+                if events is None:
+                    of_table[key] = deque((event,))
+                else:
+                    events.append(event)
         self._staged.clear()
         while len(self._queue) > self.events_max:
             self._drop_oldest()
@@ -83,10 +90,10 @@ class Horizon:
         """Marks the events whose answer may be another one now."""
         if applied.from_us >= applied.until_us:
             return
-        if applied.key is None:
-            rows: Iterator[Iterable[Emitted]] = (events for (name, _), events in self._by_row.items() if name == table)
-        else:
-            rows = iter((self._by_row.get((table, applied.key), ()),))
+        of_table = self._by_row.get(table, {})
+        rows: Iterable[Iterable[Emitted]] = (
+            of_table.values() if applied.key is None else (of_table.get(applied.key, ()),)
+        )
         for events in rows:
             self._suspects.update((event, None) for event in events if applied.from_us <= event.t_us < applied.until_us)
 
@@ -106,7 +113,8 @@ class Horizon:
         self._suspects.pop(event, None)
         for row in event.rows:
             # Rows hold their events in the order of the queue: the oldest is first.
-            events = self._by_row[row.table, row.key]
+            of_table = self._by_row[row.table]
+            events = of_table[row.key]
             events.popleft()
             if not events:
-                del self._by_row[row.table, row.key]
+                del of_table[row.key]

@@ -2,7 +2,7 @@
 
 In:  an event, its corrected time, and the tables as they are now. Out: the enrichments, encoded as they stand on the
      event, and which rows they come from, so that a later change of one of them can be recognised.
-Pure: tables are asked, nothing else.
+Pure: tables are asked, nothing else. Whoever changes a table tells row_changed().
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from penstock.enrichment.tables import Found, Version
+from penstock.enrichment.tables import BEGINNING_US, FOREVER_US, Found, Status, Version
 from penstock.events.v1.event_pb2 import Enrichment, EnrichmentStatus, Event, Position, RowVersion
 from penstock.pipeline import Pipeline, row_key
 
-CACHE_MAX = 100_000
+CACHE_MAX = 200_000
 
 
 class AsOf(Protocol):
@@ -25,6 +25,8 @@ class AsOf(Protocol):
 
     def as_of(self, key: str, t_us: int) -> Found: ...
 
+    def newest(self, key: str) -> Found: ...
+
 
 class Row(NamedTuple):
     """What one enrichment asked for: a row of a table, by the plan with this number."""
@@ -34,11 +36,19 @@ class Row(NamedTuple):
     key: str
 
 
-class Joined(NamedTuple):
-    """`encoded` is appended to the event's bytes (protobuf merges); equal bytes, equal joins."""
+class Answer(NamedTuple):
+    """One enrichment. `encoded` is appended to the event's bytes (protobuf merges); equal bytes, equal joins."""
 
     encoded: bytes
+    status: Status
+    label: tuple[str, str]  # table and status, for counting: enums are slow keys
+
+
+class Joined(NamedTuple):
+    """What an event asked for, and what it got, in one order."""
+
     rows: tuple[Row, ...]
+    answers: tuple[Answer, ...]
 
 
 class Plan(NamedTuple):
@@ -53,7 +63,7 @@ class Plan(NamedTuple):
     wait_us: int
 
 
-NOTHING = Joined(b"", ())
+NOTHING = Joined((), ())
 
 
 def plans_of(pipeline: Pipeline, topics: Mapping[str, str]) -> dict[str, tuple[Plan, ...]]:
@@ -76,6 +86,21 @@ def plans_of(pipeline: Pipeline, topics: Mapping[str, str]) -> dict[str, tuple[P
     }
 
 
+class _Known:
+    """What was said of a row: its newest version holds from its time on, which most events ask for; others by version.
+
+    The newest version is never evicted, so it can be kept here until the row changes.
+    """
+
+    __slots__ = ("from_us", "newest", "older", "row")
+
+    def __init__(self, row: Row, from_us: int, newest: Answer) -> None:
+        self.row = row
+        self.from_us = from_us
+        self.newest = newest
+        self.older: dict[tuple[int, Version | None], Answer] = {}
+
+
 class Joiner:
     def __init__(self, plans: Mapping[str, Sequence[Plan]], tables: Mapping[str, AsOf]) -> None:
         self._plans = {kind: tuple(of_kind) for kind, of_kind in plans.items() if of_kind}
@@ -83,9 +108,8 @@ class Joiner:
         self._by_name = {(kind, plan.name): plan for kind, of_kind in plans.items() for plan in of_kind}
         self._tables = tables
         # An author writes many posts between two changes of a profile: the same bytes again.
-        self._encoded: dict[Row, dict[tuple[int, Version | None], bytes]] = {}
-
-        self.may_wait = any(plan.wait_us for plan in self._by_number.values())
+        self._known: dict[int, dict[str, _Known]] = {number: {} for number in self._by_number}
+        self.wait_us_max = max((plan.wait_us for plan in self._by_number.values()), default=0)
 
     def is_early(self, event: Event, t_us: int, waited_us: int) -> bool:
         """Whether a table that the event may wait for has not come as far as the event's time."""
@@ -95,43 +119,76 @@ class Joiner:
         return False
 
     def join(self, event: Event, t_us: int) -> Joined:
+        """With the tables as they are now, as far as row_changed() told."""
         plans = self._plans.get(event.type)
         if plans is None:
             return NOTHING
         value = event.attributes.get
-        rows = tuple(Row(plan.number, plan.table, row_key([value(name, "") for name in plan.on])) for plan in plans)
-        return Joined(self.encode(rows, t_us), rows)
+        if len(plans) == 1 and len(plans[0].on) == 1:  # the usual case, in few steps
+            plan = plans[0]
+            known, answer = self._one(plan, row_key((value(plan.on[0], ""),)), t_us)
+            return Joined((known.row,), (answer,))
+        keys = [row_key([value(name, "") for name in plan.on]) for plan in plans]
+        found = [self._one(plan, key, t_us) for plan, key in zip(plans, keys, strict=True)]
+        return Joined(tuple(known.row for known, _ in found), tuple(answer for _, answer in found))
 
-    def encode(self, rows: Sequence[Row], t_us: int) -> bytes:
-        """The enrichments from these rows, with the tables as they are now."""
-        return b"".join([self._one(row, t_us) for row in rows])
+    def again(self, rows: Sequence[Row], t_us: int) -> tuple[Answer, ...]:
+        """What an event that asked for these rows gets now."""
+        return tuple(self._one(self._by_number[row.plan], row.key, t_us)[1] for row in rows)
 
-    def rows_of(self, event: Event) -> tuple[Row, ...]:
-        """What an event that was emitted before asked for, from its own enrichments."""
-        plans = ((self._by_name.get((event.type, one.name)), one) for one in event.enrichments)
-        return tuple(Row(plan.number, one.table, one.key) for plan, one in plans if plan is not None)
+    def row_of(self, event: Event, one: Enrichment) -> Row | None:
+        """What an enrichment of an event that was emitted before asked for; None if pipeline.yaml has it no longer."""
+        plan = self._by_name.get((event.type, one.name))
+        return None if plan is None else Row(plan.number, one.table, one.key)
 
     def row_changed(self, table: str, key: str | None) -> None:
-        """Forgets what was encoded of a row (None: of all rows): a late version can fill columns of later ones."""
-        if key is None:
-            self._encoded.clear()
-            return
+        """Forgets what was said of a row (None: of all rows): a late version can fill columns of later ones."""
         for plan in self._by_number.values():
-            if plan.table == table:
-                self._encoded.pop(Row(plan.number, table, key), None)
+            if plan.table != table:
+                continue
+            if key is None:
+                self._known[plan.number].clear()
+            else:
+                self._known[plan.number].pop(key, None)
 
-    def _one(self, row: Row, t_us: int) -> bytes:
-        found = self._tables[row.table].as_of(row.key, t_us)
-        known = self._encoded.get(row)
+    def _one(self, plan: Plan, key: str, t_us: int) -> tuple[_Known, Answer]:
+        known = self._known[plan.number].get(key)
         if known is None:
-            if len(self._encoded) >= CACHE_MAX:
-                self._encoded.clear()
-            known = self._encoded[row] = {}
+            known = self._learn(plan, key)
+        if t_us >= known.from_us:
+            return known, known.newest
+        found = self._tables[plan.table].as_of(key, t_us)
         which = (int(found.status), found.version)
-        encoded = known.get(which)
-        if encoded is None:
-            encoded = known[which] = _encode(self._by_number[row.plan], row.key, found)
-        return encoded
+        answer = known.older.get(which)
+        if answer is None:
+            answer = known.older[which] = answer_of(plan, key, found)
+        return known, answer
+
+    def _learn(self, plan: Plan, key: str) -> _Known:
+        of_plan = self._known[plan.number]
+        if len(of_plan) >= CACHE_MAX:
+            of_plan.clear()
+        newest = self._tables[plan.table].newest(key)
+        row = Row(plan.number, plan.table, key)
+        known = of_plan[key] = _Known(row, _since_us(newest), answer_of(plan, key, newest))
+        return known
+
+
+def _since_us(newest: Found) -> int:
+    """From when on a row's newest answer is the answer."""
+    if newest.status is Status.HISTORY_EVICTED:
+        return FOREVER_US
+    return BEGINNING_US if newest.version is None else newest.version.valid_from_us
+
+
+def join_fresh(plans: Sequence[Plan], tables: Mapping[str, AsOf], event: Event, t_us: int) -> list[Answer]:
+    """The same join, remembering nothing: for whoever is not told of changes."""
+    keys = [row_key([event.attributes.get(name, "") for name in plan.on]) for plan in plans]
+    return [answer_of(plan, key, tables[plan.table].as_of(key, t_us)) for plan, key in zip(plans, keys, strict=True)]
+
+
+def answer_of(plan: Plan, key: str, found: Found) -> Answer:
+    return Answer(_encode(plan, key, found), found.status, (plan.table, found.status.name.lower()))
 
 
 def _encode(plan: Plan, key: str, found: Found) -> bytes:

@@ -90,12 +90,16 @@ class Seen:
 
     def take(self, device_id: str, boot_id: str, seq: int) -> Verdict:
         """Whether this number is new; if so, it is taken from now on."""
+        return self.boot(device_id, boot_id).add(seq)
+
+    def boot(self, device_id: str, boot_id: str) -> Ranges:
+        """The numbers of a boot, staged: add() to them takes them. For many of one boot, ask once."""
         key = (device_id, boot_id)
         ranges = self._staged.get(key)
         if ranges is None:
             known = self._ranges.get(key)
             ranges = self._staged[key] = known.copy() if known is not None else Ranges()
-        return ranges.add(seq)
+        return ranges
 
     def take_id(self, device_id: str, event_id: str) -> Verdict:
         """The same for a client without numbers: the newest IDS_MAX ids of a device are known."""

@@ -8,26 +8,41 @@ Out: events.enriched.v1, one record per event that was not seen before, its own 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from confluent_kafka import TopicPartition
 from google.protobuf.message import DecodeError
 from penstock.clock import BatchClock, batch_clock, correct_event
 from penstock.enrich.v1.seen_pb2 import SeenWindow
-from penstock.enrichment.join.assembly import Assembly, identity
+from penstock.enrichment.join.assembly import Assembly
 from penstock.enrichment.join.horizon import Emitted, Horizon
 from penstock.enrichment.join.joiner import Joiner
-from penstock.enrichment.join.rows import RowWriter
+from penstock.enrichment.join.recovery import emitted_before, restore_seen
+from penstock.enrichment.join.refusals import (
+    DUPLICATE,
+    NOT_A_BATCH,
+    NOT_AN_EVENT,
+    TOO_OLD,
+    Unfit,
+    dead_letter,
+    unknown_type,
+)
+from penstock.enrichment.join.rows import RowWriter, position_of
 from penstock.enrichment.join.seen import Ranges, Seen, Verdict
+from penstock.enrichment.tables import Status
 from penstock.enrichment.transactor import Output, Record
 from penstock.events.v1.event_pb2 import Event, Position
-from penstock.events.v1.raw_batch_pb2 import RawBatchView, RefusalReason, RejectedBatch, Rejection
-from penstock.pipeline import Pipeline, key_values, row_key
+from penstock.events.v1.raw_batch_pb2 import RawBatchView, Rejection
+from penstock.pipeline import Pipeline, row_key
 from penstock.topics import TopicMap
 
 RAW, ENRICHED, SEEN, REJECTED = "events.raw.v1", "events.enriched.v1", "enrichment.seen.v1", "events.rejected.v1"
 CORRECTIONS_MAX = 2_000
+# A NamedTuple's own constructor takes three times as long.
+_tuple = tuple.__new__
 
 # What a topic holds now: of some partitions or all, from a record's time on (milliseconds) or from the beginning.
 ReadLog = Callable[[str, Collection[int] | None, int | None], Iterable[Record]]
@@ -39,9 +54,33 @@ class Counts:
 
     events: int = 0
     duplicates: int = 0
-    rejected: int = 0
     corrections: int = 0
     rows: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)  # by reason
+    joins: Counter[tuple[str, str]] = field(default_factory=Counter)  # by table and status
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.events + other.events,
+            self.duplicates + other.duplicates,
+            self.corrections + other.corrections,
+            self.rows + other.rows,
+            self.rejected + other.rejected,
+            self.joins + other.joins,
+        )
+
+
+class _Open(NamedTuple):
+    """The batch under way, and what all of its events need."""
+
+    view: RawBatchView
+    source: Position
+    clock: BatchClock
+    assembly: Assembly
+    seen: Seen
+    ranges: Ranges  # of the batch's own boot
+    now_us: int
+    out: list[Output]
 
 
 class JoinStep:
@@ -60,6 +99,7 @@ class JoinStep:
     ) -> None:
         self._pipeline = pipeline
         self._topics = {name: topics.kafka_name(name) for name in (RAW, ENRICHED, SEEN, REJECTED)}
+        self._enriched = self._topics[ENRICHED]
         self._joiner = joiner
         self._horizon = horizon
         self._boots_max = boots_max
@@ -68,8 +108,7 @@ class JoinStep:
         self._rows = RowWriter(pipeline, topics)
         self._keys = {kind: event_type.key for kind, event_type in pipeline.event_types.items()}
         self._seen: dict[int, Seen] = {}
-        self._looked_at: list[tuple[Emitted, bytes]] = []
-        self._assembly = Assembly()
+        self._looked_at: list[tuple[Emitted, tuple[bytes, ...]]] = []
         self._staged = Counts()
         self.counts = Counts()
         self.newest_received_us = 0
@@ -78,47 +117,12 @@ class JoinStep:
         numbers = {place.partition for place in partitions}
         if not numbers:
             return
-        for number in numbers:
-            self._seen[number] = Seen(self._boots_max)
-        for message in self._read(self._topics[SEEN], numbers, None):
-            self._restore_seen(message)
-        self._restore_horizon(numbers)
-
-    def _restore_seen(self, message: Record) -> None:
-        seen, value = self._seen[message.partition() or 0], message.value()
-        if value is None:  # a boot that had to be forgotten
-            device_id, boot_id = key_values((message.key() or b"").decode())
-            seen.restore(device_id, boot_id, None)
-            return
-        window = SeenWindow.FromString(value)
-        if window.ids:
-            seen.restore_ids(window.device_id, list(window.ids))
-        else:
-            seen.restore(window.device_id, window.boot_id, Ranges(list(window.ranges), window.forgotten))
-
-    def _restore_horizon(self, numbers: set[int]) -> None:
-        """The newest revision of each event of these partitions that was emitted within the horizon."""
-        newest: dict[tuple[str, str, str], tuple[Event, int]] = {}
-        now_us = self._now_us()
-        since_ms = max(0, (now_us - self._horizon.age_us_max) // 1000)
-        for message in self._read(self._topics[ENRICHED], None, since_ms):
-            event = Event.FromString(message.value() or b"")
-            if event.source.partition in numbers and event.enrichments:
-                name = identity(event)
-                if name not in newest or newest[name][0].revision < event.revision:
-                    newest[name] = (event, message.timestamp()[1] * 1000)
-        for event, emitted_us in newest.values():
-            self._horizon.restore(self._emitted_before(event, emitted_us))
-
-    def _emitted_before(self, event: Event, emitted_us: int) -> Emitted:
-        rows, revision, partition = self._joiner.rows_of(event), event.revision, event.source.partition
-        enrichments = Event(enrichments=event.enrichments).SerializeToString(deterministic=True)
-        event.ClearField("enrichments")
-        event.ClearField("revision")
-        base = event.SerializeToString(deterministic=True)
-        return Emitted(
-            partition, event.key.encode(), base, event.clock.corrected_us, emitted_us, revision, rows, enrichments
-        )
+        fresh = {number: Seen(self._boots_max) for number in numbers}
+        restore_seen(self._read(self._topics[SEEN], numbers, None), fresh)
+        self._seen |= fresh
+        since_ms = max(0, (self._now_us() - self._horizon.age_us_max) // 1000)
+        for event in emitted_before(self._read(self._enriched, None, since_ms), numbers, self._joiner):
+            self._horizon.restore(event)
 
     def forget(self, partitions: Sequence[TopicPartition]) -> None:
         numbers = {place.partition for place in partitions}
@@ -128,7 +132,7 @@ class JoinStep:
 
     def must_wait(self, messages: Sequence[Record]) -> bool:
         """Whether an event is younger than a table that pipeline.yaml lets it wait for, and has not waited long."""
-        if not self._joiner.may_wait:
+        if not self._joiner.wait_us_max:
             return False
         now_us = self._now_us()
         return any(self._is_early(message, now_us) for message in messages)
@@ -136,6 +140,8 @@ class JoinStep:
     def _is_early(self, message: Record, now_us: int) -> bool:
         try:
             batch = RawBatchView.FromString(message.value() or b"")
+            if now_us - batch.stamp.received_us >= self._joiner.wait_us_max:
+                return False
             events = [Event.FromString(raw) for raw in batch.events]
         except DecodeError:
             return False  # process() sets aside what cannot be read
@@ -145,71 +151,82 @@ class JoinStep:
             for event in events
         )
 
-    def process(self, messages: Sequence[Record]) -> Iterator[Output]:
+    def process(self, messages: Sequence[Record]) -> list[Output]:
+        out: list[Output] = []
         for message in messages:
-            yield from self._batch(message)
+            self._batch(message, out)
         for number, seen in self._seen.items():
-            yield from self._changelog(number, seen)
+            out.extend(self._changelog(number, seen))
+        return out
 
-    def _batch(self, message: Record) -> Iterator[Output]:
+    def _batch(self, message: Record, out: list[Output]) -> None:
         source = Position(topic=RAW, partition=message.partition() or 0, offset=message.offset() or 0)
+        value = message.value() or b""
         try:
-            batch = RawBatchView.FromString(message.value() or b"")
+            view = RawBatchView.FromString(value)
         except DecodeError:
-            yield self._rejected(None, source, [self._rejection(0, "not a RawBatch", message.value() or b"", source)])
+            out.append(self._rejected(None, source, [self._set_aside(0, NOT_A_BATCH, value, source)]))
             return
-        clock, refused = batch_clock(batch.sent, batch.stamp), set(batch.stamp.refused)
-        self._assembly.begin(batch, source)
-        self.newest_received_us = batch.stamp.received_us
-        rejections = []
-        for index, raw in enumerate(batch.events):
+        seen = self._seen[source.partition]
+        clock, ranges = batch_clock(view.sent, view.stamp), seen.boot(view.device_id, view.boot_id)
+        batch = _Open(view, source, clock, Assembly(view, source), seen, ranges, self._now_us(), out)
+        self.newest_received_us = view.stamp.received_us
+        refused, rejections = set(view.stamp.refused), []
+        for index, raw in enumerate(view.events):
             if index in refused:
                 continue
             try:
                 event = Event.FromString(raw)
             except DecodeError:
-                rejections.append(self._rejection(index, "not an Event", raw, source))
+                rejections.append(self._set_aside(index, NOT_AN_EVENT, raw, source))
                 continue
-            why = self._unfit(event, batch, source.partition)
-            if why is None:
-                yield from self._event(batch, clock, event, raw, source)
-            elif why:
-                rejections.append(self._rejection(index, why, raw, source))
+            unfit = self._unfit(event, batch)
+            if unfit is None:
+                self._emit(event, raw, batch)
+            elif unfit is not DUPLICATE:
+                rejections.append(self._set_aside(index, unfit, raw, source))
         if rejections:
-            yield self._rejected(batch, source, rejections)
+            out.append(self._rejected(view, source, rejections))
 
-    def _unfit(self, event: Event, batch: RawBatchView, partition: int) -> str | None:
-        """None: take it. Empty: a duplicate, drop it. Else why it must be set aside."""
+    def _unfit(self, event: Event, batch: _Open) -> Unfit | None:
+        """None: take it. A DUPLICATE is dropped; all else must be set aside."""
         if event.type not in self._keys:
-            return f"type {event.type!r} is no longer declared in pipeline.yaml"
-        seen = self._seen[partition]
-        if event.seq:
-            verdict = seen.take(batch.device_id, event.boot_id or batch.boot_id, event.seq)
+            return unknown_type(event.type)
+        seq, boot_id = event.seq, event.boot_id
+        if not seq:
+            verdict = batch.seen.take_id(batch.view.device_id, event.id)
+        elif not boot_id or boot_id == batch.view.boot_id:
+            verdict = batch.ranges.add(seq)
         else:
-            verdict = seen.take_id(batch.device_id, event.id)
+            verdict = batch.seen.take(batch.view.device_id, boot_id, seq)
+        if verdict is Verdict.NEW:
+            return None
         if verdict is Verdict.DUPLICATE:
             self._staged.duplicates += 1
-            return ""
-        return None if verdict is Verdict.NEW else "too old to tell whether it was taken before"
+            return DUPLICATE
+        return TOO_OLD
 
-    def _event(
-        self, batch: RawBatchView, clock: BatchClock, event: Event, raw: bytes, source: Position
-    ) -> Iterator[Output]:
-        corrected = correct_event(event, clock, batch.boot_id)
-        attribute = self._keys[event.type]
-        key = event.attributes.get(attribute, "") if attribute is not None else batch.device_id
-        base = raw + self._assembly.tail(event, corrected, key)
-        encoded, rows = self._joiner.join(event, corrected.corrected_us)
-        key_bytes = key.encode()
-        self._staged.events += 1
-        yield Output(self._topics[ENRICHED], key_bytes, base + encoded)
+    def _emit(self, event: Event, raw: bytes, batch: _Open) -> None:
+        view, kind, own_boot = batch.view, event.type, event.boot_id
+        corrected = correct_event(event, batch.clock, view.boot_id)
+        t_us = corrected.corrected_us
+        attribute = self._keys[kind]
+        key = (event.attributes.get(attribute, "") if attribute is not None else view.device_id).encode()
+        base = raw + batch.assembly.tail(corrected, key, has_boot=bool(own_boot))
+        rows, answers = self._joiner.join(event, t_us)
+        staged = self._staged
+        staged.events += 1
         if rows:
-            t_us, now_us = corrected.corrected_us, self._now_us()
-            self._horizon.add(Emitted(source.partition, key_bytes, base, t_us, now_us, 0, rows, encoded))
-        row = self._rows.change(event, batch, corrected.corrected_us, source)
-        if row is not None:
-            self._staged.rows += 1
-            yield row
+            encoded = tuple([answer.encoded for answer in answers])
+            for answer in answers:
+                staged.joins[answer.label] += 1
+            self._horizon.add(Emitted(batch.source.partition, key, base, t_us, batch.now_us, 0, rows, encoded))
+            base = b"".join((base, *encoded))
+        batch.out.append(_tuple(Output, (self._enriched, key, base, None)))
+        if kind in self._rows:
+            position = position_of(view.device_id, own_boot or view.boot_id, event)
+            staged.rows += 1
+            batch.out.append(self._rows.change(event, t_us, position, batch.assembly.source))
 
     def _changelog(self, number: int, seen: Seen) -> Iterator[Output]:
         for device_id, boot_id in seen.excess():
@@ -232,14 +249,24 @@ class JoinStep:
     def has_due(self) -> bool:
         return self._horizon.has_suspects()
 
-    def due(self) -> Iterator[Output]:
+    def due(self) -> list[Output]:
+        out = []
         for event in self._horizon.suspects()[:CORRECTIONS_MAX]:
-            encoded = self._joiner.encode(event.rows, event.t_us)
+            encoded = self._again(event)
             self._looked_at.append((event, encoded))
             if encoded != event.enrichments:
                 self._staged.corrections += 1
                 revision = Event(revision=event.revision + 1).SerializeToString()
-                yield Output(self._topics[ENRICHED], event.key, event.base + encoded + revision)
+                out.append(Output(self._topics[ENRICHED], event.key, b"".join((event.base, *encoded, revision))))
+        return out
+
+    def _again(self, event: Emitted) -> tuple[bytes, ...]:
+        """Its enrichments as they are now. That a table has forgotten a row's past is no reason to take it back."""
+        answers = self._joiner.again(event.rows, event.t_us)
+        return tuple(
+            said if answer.status is Status.HISTORY_EVICTED else answer.encoded
+            for answer, said in zip(answers, event.enrichments, strict=True)
+        )
 
     def committed(self) -> None:
         for seen in self._seen.values():
@@ -252,14 +279,7 @@ class JoinStep:
         self._looked_at.clear()
         self._horizon.commit()
         self._horizon.expire(self._now_us())
-        total, staged = self.counts, self._staged
-        self.counts = Counts(
-            total.events + staged.events,
-            total.duplicates + staged.duplicates,
-            total.rejected + staged.rejected,
-            total.corrections + staged.corrections,
-            total.rows + staged.rows,
-        )
+        self.counts = self.counts + self._staged
         self._staged = Counts()
 
     def rolled_back(self) -> None:
@@ -269,16 +289,11 @@ class JoinStep:
         self._horizon.rollback()
         self._staged = Counts()
 
-    def _rejection(self, index: int, why: str, raw: bytes, source: Position) -> Rejection:
-        self._staged.rejected += 1
-        return Rejection(
-            index=index, reason=RefusalReason.REFUSAL_REASON_MALFORMED, detail=why, event=raw, source=source
-        )
+    def _set_aside(self, index: int, why: Unfit, raw: bytes, source: Position) -> Rejection:
+        self._staged.rejected[why.label] += 1
+        return Rejection(index=index, reason=why.reason, detail=why.detail, event=raw, source=source)
 
     def _rejected(self, batch: RawBatchView | None, source: Position, rejections: Iterable[Rejection]) -> Output:
-        rejected = RejectedBatch(refused_by="enrichment", rejections=rejections)
-        if batch is not None:
-            rejected.device_id, rejected.boot_id = batch.device_id, batch.boot_id
-            rejected.received_us = batch.stamp.received_us
-        key = rejected.device_id or f"{source.partition}"
-        return Output(self._topics[REJECTED], key.encode(), rejected.SerializeToString())
+        letter = dead_letter(batch, rejections)
+        key = letter.device_id or f"{source.partition}"
+        return Output(self._topics[REJECTED], key.encode(), letter.SerializeToString())

@@ -1,0 +1,67 @@
+"""What a join step must know when raw partitions become its own, from the logs of whoever had them before.
+
+In:  the records of enrichment.seen.v1 and events.enriched.v1. Out: which events were taken, and which can still be
+     corrected.
+Pure: reading the log is the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from penstock.enrich.v1.seen_pb2 import SeenWindow
+from penstock.enrichment.join.assembly import identity
+from penstock.enrichment.join.horizon import Emitted
+from penstock.enrichment.join.joiner import Joiner
+from penstock.enrichment.join.seen import Ranges, Seen
+from penstock.enrichment.transactor import Record
+from penstock.events.v1.event_pb2 import Event
+from penstock.pipeline import key_values
+
+
+def restore_seen(records: Iterable[Record], seen: Mapping[int, Seen]) -> None:
+    """Fills the windows of raw partitions, which have the numbers of the changelog's."""
+    for record in records:
+        of_partition, value = seen[record.partition() or 0], record.value()
+        if value is None:  # a boot that had to be forgotten
+            device_id, boot_id = key_values((record.key() or b"").decode())
+            of_partition.restore(device_id, boot_id, None)
+            continue
+        window = SeenWindow.FromString(value)
+        if window.ids:
+            of_partition.restore_ids(window.device_id, list(window.ids))
+        else:
+            of_partition.restore(window.device_id, window.boot_id, Ranges(list(window.ranges), window.forgotten))
+
+
+def emitted_before(records: Iterable[Record], raw_partitions: Collection[int], joiner: Joiner) -> Iterator[Emitted]:
+    """The newest revision of each event of these partitions that had something to join."""
+    newest: dict[tuple[str, str, str], tuple[Event, int]] = {}
+    for record in records:
+        event = Event.FromString(record.value() or b"")
+        if event.source.partition in raw_partitions and event.enrichments:
+            name = identity(event)
+            if name not in newest or newest[name][0].revision < event.revision:
+                newest[name] = (event, record.timestamp()[1] * 1000)
+    for event, emitted_us in newest.values():
+        yield _emitted(event, emitted_us, joiner)
+
+
+def _emitted(event: Event, emitted_us: int, joiner: Joiner) -> Emitted:
+    known = [(row, one) for one in event.enrichments if (row := joiner.row_of(event, one)) is not None]
+    base = Event()
+    base.CopyFrom(event)
+    base.ClearField("enrichments")
+    base.ClearField("revision")
+    # Those of a former pipeline.yaml stay as they are: nothing can change them.
+    base.enrichments.extend(one for one in event.enrichments if joiner.row_of(event, one) is None)
+    return Emitted(
+        event.source.partition,
+        event.key.encode(),
+        base.SerializeToString(deterministic=True),
+        event.clock.corrected_us,
+        emitted_us,
+        event.revision,
+        tuple(row for row, _ in known),
+        tuple(Event(enrichments=[one]).SerializeToString(deterministic=True) for _, one in known),
+    )
