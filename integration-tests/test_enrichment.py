@@ -123,6 +123,7 @@ def test_an_event_gets_the_row_that_was_valid_when_it_happened(stack: Stack) -> 
         expected = expected_name(event.clock.corrected_us, changed_us, deleted_us)
         if event.attributes["page"] in {"before", "between"}:
             assert event.enrichments[0].columns["name"] == expected
+    until(lambda: 'penstock_enrichment_joins_total{status="deleted",table="profiles"}' in stack.metrics())
 
 
 class WallOnly:

@@ -239,6 +239,15 @@ def test_age_counts_from_the_newest_change_of_the_table() -> None:
     assert table.content_hash() == content
 
 
+def test_reclaiming_goes_on_where_it_stopped() -> None:
+    keys = [f"k{number}" for number in range(5)]
+    table = filled(*(upsert(t_us, key=key) for key in keys for t_us in (10, 20)), history=History(9, 5))
+    table.apply(upsert(100, key="new"), 0, 99)
+    for left in (9, 7, 6, 6):  # two rows, two rows, the rest, round again
+        table.reclaim(2)
+        assert table.versions == left
+
+
 def test_before_a_row_of_a_database_snapshot_nothing_is_known() -> None:
     row = Change("k", UPSERT, {"plan": "free"}, (), Version(10, b"1"), from_snapshot=True)
     table = Table("t", History(3, FOREVER))

@@ -75,6 +75,12 @@ class Admin:
         answers = self._answers("describe topics", asked, KafkaError.UNKNOWN_TOPIC_OR_PART)
         return {name: [len(partition.replicas) for partition in answer.partitions] for name, answer in answers.items()}
 
+    def ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """Kafka's own id of each topic that exists: another one if it was deleted and made anew."""
+        asked = self._client.describe_topics(TopicCollection(list(topics)), request_timeout=self._left_s())
+        answers = self._answers("describe topics", asked, KafkaError.UNKNOWN_TOPIC_OR_PART)
+        return {name: str(answer.topic_id) for name, answer in answers.items()}
+
     def shapes(self, topics: Iterable[str]) -> dict[str, Shape]:
         """Read the shapes of the topics that every broker asked knows already."""
         names = list(topics)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
+from typing import Any
 
 from penstock.enrichment.follower import Follower
 from penstock.enrichment.intake.step import IntakeStep
@@ -58,7 +59,7 @@ class Engine:
         self._parts: Parts | None = None  # kept until the process ends: see the transactor
         self._told = Counts()
         self._holds = False
-        self._intake_told: Counter[tuple[str, str]] = Counter()
+        self._changes_told: Counter[Any] = Counter()
         self.stopping = threading.Event()
         self.loaded = threading.Event()
 
@@ -77,6 +78,7 @@ class Engine:
                 if monotonic() - looked > GAUGES_EVERY_S:
                     looked = monotonic()
                     self._look(parts)
+                    self._follower.reclaim()
                     self._follower.save(self._snapshot_changes)
         finally:
             self._follower.save(1)
@@ -118,16 +120,20 @@ class Engine:
             metrics.joins.labels(table, status).inc(count)
         self._told = counts
 
-    def _count_intake(self, step: IntakeStep) -> None:
-        """What became of the records of change data capture, by table."""
-        now = Counter(step.outcomes())
-        for (table, outcome), count in (now - self._intake_told).items():
-            self._metrics.intake.labels(table, outcome).inc(count)
-        self._intake_told = now
+    def _count_changes(self, step: IntakeStep) -> None:
+        """What became of the records of change data capture and of the tables' own logs, by table."""
+        counts, metrics = self._follower.counts, self._metrics
+        now: Counter[Any] = Counter({(metrics.intake, *labels): count for labels, count in step.outcomes().items()})
+        now.update({(metrics.unreadable, table): count for table, count in counts.unreadable.items()})
+        now.update({(metrics.snapshots, table, "written"): count for table, count in counts.snapshots.items()})
+        now.update({(metrics.snapshots, table, "refused"): 1 for table in counts.snapshots_refused})
+        for (counter, *labels), count in (now - self._changes_told).items():
+            counter.labels(*labels).inc(count)
+        self._changes_told = now
 
     def _look(self, parts: Parts) -> None:
         metrics, follower = self._metrics, self._follower
-        self._count_intake(parts.intake_step)
+        self._count_changes(parts.intake_step)
         lags = parts.join.lag()
         for (topic, partition), lag in lags.items():
             metrics.lag_records.labels(topic, str(partition)).set(lag)

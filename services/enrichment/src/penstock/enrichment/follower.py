@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +21,15 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from google.protobuf.message import DecodeError
 from penstock.enrichment.tables import Applied, History, Table, change_of, snapshot
 from penstock.tables.v1.row_change_pb2 import RowChange
+from penstock.topics.admin import Admin
 from penstock.topics.errors import KafkaUnreachableError
 
 logger = logging.getLogger(__name__)
 
 TIMEOUT_S = 30.0
 BATCH = 500
+LOCKED = 25  # changes applied at a time: whoever looks something up waits no longer than for these
+RECLAIMED = 2_000  # rows looked at per call of reclaim()
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,6 @@ class Progress:
 
     total: int = 0
     done: int = 0
-    finished: bool = False
 
 
 @dataclass
@@ -78,9 +81,9 @@ class Counts:
     """Since the start."""
 
     changes: int = 0
-    unreadable: int = 0
-    snapshots: int = 0
-    snapshots_refused: dict[str, str] = field(default_factory=dict)
+    unreadable: Counter[str] = field(default_factory=Counter)  # by table
+    snapshots: Counter[str] = field(default_factory=Counter)  # by table, written
+    snapshots_refused: dict[str, str] = field(default_factory=dict)  # by table: why
 
 
 class Follower:
@@ -90,7 +93,8 @@ class Follower:
         self.counts = Counts()
         self._folder = folder
         self._consumer = Consumer(_consumer_config(kafka), logger=logger)
-        self._states = {one.topic: self._start(one) for one in followed}
+        ids = Admin(kafka, TIMEOUT_S).ids(one.topic for one in followed)
+        self._states = {one.topic: self._start(one, ids[one.topic]) for one in followed}
         self._by_name = {state.followed.name: state for state in self._states.values()}
         self._untold: list[Change] = []
 
@@ -146,7 +150,6 @@ class Follower:
             if monotonic() - said > 5:
                 said = monotonic()
                 logger.info("loading tables: %d of %d records", self.progress.done, self.progress.total)
-        self.progress.finished = not stop()
         logger.info("tables are loaded: %s", {name: table.rows for name, table in self.tables.items()})
 
     def wait_until_holds(self, ends: Mapping[tuple[str, int], int]) -> None:
@@ -168,8 +171,11 @@ class Follower:
         if first is None:
             return Polled(0, [])
         messages = [first, *self._consumer.consume(BATCH - 1, 0)]
-        with self.lock:
-            changes = [change for message in messages if (change := self._apply(message)) is not None]
+        changes: list[Change] = []
+        for begin in range(0, len(messages), LOCKED):
+            with self.lock:
+                some = map(self._apply, messages[begin : begin + LOCKED])
+                changes += [change for change in some if change is not None]
         return Polled(len(messages), changes)
 
     def _apply(self, message: Message) -> Change | None:
@@ -190,13 +196,19 @@ class Follower:
             change = change_of(RowChange.FromString(value))
         except (DecodeError, ValueError) as cause:
             # Only our own steps write here: nothing can be done about it now, and nobody else can be asked.
-            self.counts.unreadable += 1
+            self.counts.unreadable[state.followed.name] += 1
             logger.error("%s[%d]@%d is no row change and is skipped: %s", topic, partition, offset, cause)  # noqa: TRY400
             return None
         applied = state.table.apply(change, partition, offset)
         self.counts.changes += 1
         state.since_snapshot += 1
         return Change(state.followed.name, applied) if applied.changed else None
+
+    def reclaim(self) -> None:
+        """Gives back some memory of versions that aged out of rows which do not change any more."""
+        for state in self._states.values():
+            with self.lock:
+                state.table.reclaim(RECLAIMED)
 
     def save(self, changes_min: int) -> None:
         """Writes a snapshot of each table that has changed by so many records since its last one."""
@@ -209,20 +221,20 @@ class Follower:
                 image, offsets = state.table.image(), dict(state.next_offsets)
                 state.since_snapshot = 0
             snapshot.write(self._path(state.followed), image, state.origin, offsets)
-            self.counts.snapshots += 1
+            self.counts.snapshots[state.followed.name] += 1
 
     def _path(self, followed: Followed) -> Path:
         assert self._folder is not None
         return self._folder / f"{followed.topic}.snapshot"
 
-    def _start(self, followed: Followed) -> _State:
+    def _start(self, followed: Followed, topic_id: str) -> _State:
         """From the snapshot if there is a good one, else empty."""
         metadata = self._consumer.list_topics(followed.topic, timeout=TIMEOUT_S).topics[followed.topic]
         firsts = {
             number: self._consumer.get_watermark_offsets(TopicPartition(followed.topic, number), TIMEOUT_S)
             for number in metadata.partitions
         }
-        origin = snapshot.Origin(followed.name, followed.topic, "", followed.definition)
+        origin = snapshot.Origin(followed.name, followed.topic, topic_id, followed.definition)
         if self._folder is not None:
             loaded = snapshot.load(self._path(followed), origin, followed.history)
             if isinstance(loaded, snapshot.Loaded):

@@ -88,3 +88,15 @@ class Metrics:
             ("table", "outcome"),
             registry=registry,
         )
+        self.unreadable = Counter(
+            "penstock_enrichment_unreadable_changes",
+            "Records of a table's log that are no row changes and were skipped. Should never happen: look at the log.",
+            ("table",),
+            registry=registry,
+        )
+        self.snapshots = Counter(
+            "penstock_enrichment_snapshots",
+            "Snapshots of tables: written, or refused at the start (the log was read instead).",
+            ("table", "outcome"),
+            registry=registry,
+        )

@@ -17,7 +17,8 @@ Guaranteed:
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import KeysView
+from collections.abc import Iterator, KeysView
+from itertools import islice
 from struct import Struct
 from typing import Final
 
@@ -85,6 +86,7 @@ class Table:
         self._truncates = Truncates(self._versions_max, image.truncates, image.truncates_evicted)
         self._plain = self._shapes.plain
         self._packed = dict(image.rows)
+        self._sweep: Iterator[str] = iter(())
         self._bodies = Bodies(self._shapes)
         self._answers = Answers(self._versions_max, self._bodies, self._truncates)
         self._effects = Effects(self._bodies, self._truncates)
@@ -180,9 +182,19 @@ class Table:
         """Equal for tables of equal content; seconds for a million rows, so think of content_hash(table.image())."""
         return content_hash(self.image())
 
-    def reclaim(self) -> None:
-        """Give back the memory of versions that aged out of rows which have not changed since."""
-        for key, packed in self._packed.items():
+    def reclaim(self, rows_max: int | None = None) -> None:
+        """Give back the memory of versions that aged out of rows which have not changed since.
+
+        Looks at `rows_max` rows and goes on there the next time, round and round; None: at all of them.
+        """
+        if rows_max is None:
+            self._sweep = iter(())
+        keys = list(islice(self._sweep, rows_max))
+        if not keys:
+            self._sweep = iter(list(self._packed))
+            keys = list(islice(self._sweep, rows_max))
+        for key in keys:
+            packed = self._packed[key]
             if count_of(packed) > 1:
                 self._put(key, packed, self._cut(unpack(packed)).pack())
 
