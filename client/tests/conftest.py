@@ -3,10 +3,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from penstock.client.testing import FakeIngest
+from penstock.client.testing import FakeIngest, FakeTables
 
 
 @pytest.fixture
 def fake() -> Iterator[FakeIngest]:
     with FakeIngest(types=frozenset({"page.viewed", "post.created"})) as fake:
+        yield fake
+
+
+@pytest.fixture
+def fake_tables() -> Iterator[FakeTables]:
+    with FakeTables("profiles", "follows") as fake:
         yield fake

@@ -127,9 +127,21 @@ def test_environment_names_the_server(fake: FakeIngest, monkeypatch: pytest.Monk
     assert len(fake.identities("from-the-environment")) == 1
 
 
-@pytest.mark.parametrize("command", ["publish", "tail", "topics"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "publish",
+        "tail",
+        "topics",
+        "tables",
+        "lookup",
+        "dead-letters list",
+        "dead-letters show",
+        "dead-letters resubmit",
+    ],
+)
 def test_help_has_examples(command: str) -> None:
-    result = run(command, "--help")
+    result = run(*command.split(), "--help")
     assert result.exit_code == 0
     assert f"penstock {command}" in result.stdout
     assert "Example" in result.stdout

@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import timedelta, timezone
 
 import pytest
-from penstock.client.cli.times import clock_text, span_text, time_fields, time_text
+from penstock.client.cli.times import clock_text, moment_us, span_text, time_fields, time_text
 from penstock.client.estimate import ClockEstimate
 from penstock.events.v1.event_pb2 import (
     CLOCK_DOMAIN_STEADY,
@@ -79,3 +79,28 @@ def test_what_is_not_known_is_null_and_not_zero() -> None:
     fields = time_fields(Event(), clock)
     assert fields["sent_us"] == {"wall": None, "steady": None}
     assert [fields[name] for name in ("occurred_us", "error_bound_us", "domain", "offset_us")] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "expected_us"),
+    [
+        ("2026-01-01T12:00:00Z", NOON_US),
+        ("2026-01-01 12:00:00.000001Z", NOON_US + 1),
+        ("2026-01-01T14:00:00+02:00", NOON_US),
+        (str(NOON_US), NOON_US),
+        ("1h", NOON_US - HOUR_US),
+        ("0s", NOON_US),
+    ],
+)
+def test_moments_as_people_type_them(text: str, expected_us: int) -> None:
+    assert moment_us(text, now_us=NOON_US) == expected_us
+
+
+def test_what_is_shown_can_be_typed() -> None:
+    assert moment_us(time_text(NOON_US + 123_456), now_us=0) == NOON_US + 123_456
+
+
+@pytest.mark.parametrize("text", ["", "soon", "1x", "-5m", "²"])
+def test_what_is_no_moment(text: str) -> None:
+    with pytest.raises(ValueError, match="is no time"):
+        moment_us(text, now_us=NOON_US)

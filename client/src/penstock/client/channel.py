@@ -51,13 +51,15 @@ def credentials_of(security: Security) -> grpc.ChannelCredentials | None:
     return grpc.ssl_channel_credentials(root_certificates=roots)
 
 
-def open_channel(server: str, security: Security) -> grpc.Channel:
+def open_channel(
+    server: str, security: Security, options: tuple[tuple[str, int], ...] = CHANNEL_OPTIONS
+) -> grpc.Channel:
     """A channel for threads. Connects when it is first used; an address that is none fails at once."""
     host_and_port(server)
     credentials = credentials_of(security)
     if credentials is None:
-        return grpc.insecure_channel(server, options=CHANNEL_OPTIONS)
-    return grpc.secure_channel(server, credentials, options=CHANNEL_OPTIONS)
+        return grpc.insecure_channel(server, options=options)
+    return grpc.secure_channel(server, credentials, options=options)
 
 
 class _Status(Protocol):

@@ -1,4 +1,4 @@
-"""What can go wrong with an event on its way to penstock.
+"""What can go wrong with an event on its way to penstock, and with a question to its tables.
 
     PenstockError
     ├── EventTooLargeError       one event is larger than a batch may be; nothing was buffered
@@ -8,9 +8,13 @@
     ├── DeliveryTimeoutError     tried until `delivery_timeout_s`; the event may or may not be in the log
     ├── BatchRejectedError       the server answered with a code that trying again does not help
     ├── FlushTimeoutError        not everything was settled in time; it still may be
-    └── UndeliveredError         raised by close(): some events of this publisher were not delivered
+    ├── UndeliveredError         raised by close(): some events of this publisher were not delivered
+    └── TablesError              enrichment did not answer a question, or answered that it cannot
+        ├── NoSuchTableError     the pipeline declares no table of this name
+        └── NotYetVisibleError   the tables do not reflect the token yet; wait longer, or allow a stale answer
 
-An event that the server *refused* is not an exception: its receipt says so, with the reason.
+An event that the server *refused* is not an exception: its receipt says so, with the reason. Neither is a row that
+is not there: its status says so.
 """
 
 from __future__ import annotations
@@ -71,3 +75,21 @@ class UndeliveredError(PenstockError):
         super().__init__(f"{events} {'event was' if events == 1 else 'events were'} not delivered; first: {first}")
         self.events = events
         self.first = first
+
+
+class TablesError(PenstockError):
+    """A question to the tables has no answer."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        """As in the documentation of gRPC."""
+        self.detail = detail
+
+
+class NoSuchTableError(TablesError):
+    """The pipeline of this enrichment service declares no table of this name."""
+
+
+class NotYetVisibleError(TablesError):
+    """What the token names was not reflected within the time that the caller gave; asking again may help."""

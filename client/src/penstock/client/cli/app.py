@@ -1,33 +1,38 @@
 """The commands of `penstock`: their arguments, their help, their exit codes.
 
-Every fault that a user can cause ends in one sentence on stderr and exit code 1.
+Every fault that a user can cause ends in one sentence on stderr and exit code 1; of `lookup` 2, since 1 says that there
+is no such row.
 """
 
 from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from penstock.client.cli import publishing, screen
+from penstock.client.cli import publishing, screen, table_commands
+from penstock.client.cli.dead_letter_commands import dead_letters
+from penstock.client.cli.faults import one_sentence
 from penstock.client.cli.jsonl import EventLine
 from penstock.client.cli.options import (
     DEFAULT_BOOTSTRAP,
     DEFAULT_SERVER,
+    AsJson,
     Bootstrap,
+    LocalTime,
     OptionError,
     PipelineFile,
     Prefix,
+    Roots,
     Server,
+    UsePlaintext,
+    UseTls,
     security_of,
     topic_map,
 )
 from penstock.client.encoding import Extras
-from penstock.client.errors import PenstockError
 from penstock.client.excerpt import excerpt
 
 app = typer.Typer(
@@ -37,21 +42,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-
-
-@contextmanager
-def _one_sentence(*more: type[Exception]) -> Iterator[None]:
-    """Faults that a user can do something about, without a traceback."""
-    expected: tuple[type[Exception], ...] = (PenstockError, OptionError, OSError, *more)
-    try:
-        yield
-    except BrokenPipeError:  # whoever read the output has seen enough, as in `penstock tail … | head`
-        screen.hang_up()
-        raise typer.Exit(0) from None
-    except expected as error:
-        screen.fail(str(error))
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
 
 
 @app.command()
@@ -67,9 +57,9 @@ def publish(
         str | None, typer.Option(envvar="PENSTOCK_DEVICE", help="The device's id. [default: this host's name]")
     ] = None,
     server: Server = DEFAULT_SERVER,
-    tls: Annotated[bool, typer.Option("--tls", help="Encrypt.")] = False,
-    plaintext: Annotated[bool, typer.Option("--plaintext", help="Do not encrypt (implied on loopback).")] = False,
-    roots: Annotated[Path | None, typer.Option(help="PEM file of the authorities to trust; implies --tls.")] = None,
+    tls: UseTls = False,
+    plaintext: UsePlaintext = False,
+    roots: Roots = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to try for.")] = 30.0,
 ) -> None:
     """Publish one event, or a file of them.
@@ -84,7 +74,7 @@ def publish(
 
         echo '{"type": "page.viewed", "attributes": {"user": "ada", "page": "/"}}' | penstock publish --jsonl -
     """
-    with _one_sentence():
+    with one_sentence():
         security = security_of(server, tls=tls, plaintext=plaintext, roots=roots)
         target = publishing.Target(server, security, device or f"cli-{socket.gethostname()}"[:128], timeout)
         if jsonl is not None:
@@ -116,8 +106,8 @@ def tail(
     topic: Annotated[str, typer.Argument(help="A topic of the map, for example events.raw.v1.")],
     from_beginning: Annotated[bool, typer.Option("--from-beginning", help="Start with the oldest record.")] = False,
     entries_max: Annotated[int | None, typer.Option("--max", min=1, help="Stop after so many events.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
-    local: Annotated[bool, typer.Option("--local", help="Times in this machine's zone instead of UTC.")] = False,
+    as_json: AsJson = False,
+    local: LocalTime = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     prefix: Prefix = "",
     pipeline: PipelineFile = None,
@@ -140,7 +130,7 @@ def tail(
     from penstock.topics.errors import TopicsError
 
     wanted = tailing.Tail(topic, bootstrap, from_beginning, entries_max, as_json, local)
-    with _one_sentence(tailing.TailError, TopicsError):
+    with one_sentence(tailing.TailError, TopicsError):
         tailing.tail(wanted, topic_map(prefix, pipeline), screen.stdout())
 
 
@@ -159,5 +149,10 @@ def topics(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, prefix: Prefix = "", pipeli
     from penstock.client.cli import listing
     from penstock.topics.errors import TopicsError
 
-    with _one_sentence(TopicsError):
+    with one_sentence(TopicsError):
         listing.list_topics(topic_map(prefix, pipeline), bootstrap, screen.stdout())
+
+
+app.command()(table_commands.tables)
+app.command()(table_commands.lookup)
+app.add_typer(dead_letters, name="dead-letters")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
@@ -13,12 +13,24 @@ from penstock.client.address import host_and_port
 from penstock.client.channel import Plaintext, Security, Tls
 from penstock.client.excerpt import excerpt
 from penstock.document import InvalidDocumentError
+from penstock.pipeline import EventType, Pipeline
 from penstock.pipeline import load as load_pipeline
 from penstock.topics import TopicMap, load
 
 Server: TypeAlias = Annotated[
     str, typer.Option(envvar="PENSTOCK_SERVER", metavar="HOST:PORT", help="The ingestion service.")
 ]
+TablesServer: TypeAlias = Annotated[
+    str,
+    typer.Option("--server", envvar="PENSTOCK_TABLES_SERVER", metavar="HOST:PORT", help="The enrichment service."),
+]
+UseTls: TypeAlias = Annotated[bool, typer.Option("--tls", help="Encrypt.")]
+UsePlaintext: TypeAlias = Annotated[bool, typer.Option("--plaintext", help="Do not encrypt (implied on loopback).")]
+Roots: TypeAlias = Annotated[
+    Path | None, typer.Option(help="PEM file of the authorities to trust; implies --tls.", metavar="FILE")
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON object per line.")]
+LocalTime: TypeAlias = Annotated[bool, typer.Option("--local", help="Times in this machine's zone instead of UTC.")]
 Bootstrap: TypeAlias = Annotated[
     str, typer.Option(envvar="PENSTOCK_BOOTSTRAP", metavar="HOST:PORT,…", help="Kafka's bootstrap servers.")
 ]
@@ -32,6 +44,7 @@ PipelineFile: TypeAlias = Annotated[
     ),
 ]
 DEFAULT_SERVER = "127.0.0.1:7070"
+DEFAULT_TABLES_SERVER = "127.0.0.1:7071"
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 
 
@@ -72,8 +85,17 @@ def _is_loopback(host: str) -> bool:
 
 def topic_map(prefix: str, pipeline: Path | None = None) -> TopicMap:
     """The map with the topics of the pipeline's tables, as they are named in this Kafka."""
+    tables = _pipeline(pipeline).tables
+    return load().for_tables(tables).prefixed(prefix)
+
+
+def event_types(pipeline: Path | None) -> Mapping[str, EventType]:
+    """What the pipeline lets pass."""
+    return _pipeline(pipeline).event_types
+
+
+def _pipeline(path: Path | None) -> Pipeline:
     try:
-        tables = load_pipeline(pipeline).tables
+        return load_pipeline(path)
     except InvalidDocumentError as error:
         raise OptionError(str(error)) from None
-    return load().for_tables(tables).prefixed(prefix)

@@ -6,15 +6,14 @@ A bad or refused line does not stop the rest; the exit code says that there was 
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from penstock.client.address import host_and_port
 from penstock.client.channel import Security
+from penstock.client.cli.faults import check_reachable
 from penstock.client.cli.jsonl import BadLineError, EventLine, parse
 from penstock.client.cli.options import as_option_error
 from penstock.client.cli.times import clock_text
@@ -25,7 +24,6 @@ from penstock.client.settings import PublisherSettings
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
 
-_CONNECT_TIMEOUT_S = 3.0
 _FAULTS_SHOWN_MAX = 20
 # Events that time out say why; closing first would only say that it closed.
 _CLOSE_GRACE_S = 5.0
@@ -55,14 +53,8 @@ class Target:
 
     def check_reachable(self) -> None:
         """Fails at once where waiting would not help."""
-        try:
-            socket.create_connection(host_and_port(self.server), _CONNECT_TIMEOUT_S).close()
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise PenstockError(
-                f"cannot reach an ingestion service at {self.server}: {reason}. "
-                "Name one with --server or PENSTOCK_SERVER; `make demo` starts one and prints its address."
-            ) from error
+        advice = "Name one with --server or PENSTOCK_SERVER; `make demo` starts one and prints its address."
+        check_reachable(self.server, "an ingestion service", advice)
 
 
 def publish_one(target: Target, event: EventLine, out: Console) -> bool:

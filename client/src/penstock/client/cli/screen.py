@@ -31,8 +31,8 @@ def hang_up() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def fail(message: str) -> NoReturn:
-    """Ends the command with one sentence and exit code 1."""
+def fail(message: str, exit_code: int = 1) -> NoReturn:
+    """Ends the command with one sentence."""
     sys.stdout.flush()
     stderr().print(f"penstock: {message}", style="red", markup=False)
-    raise typer.Exit(1)
+    raise typer.Exit(exit_code)

@@ -1,7 +1,7 @@
 """Times as people and programs read them.
 
-In:  moments, lengths and bounds in microseconds; an event and its clock.
-Out: text, and for JSON everything from which the corrected time was found. Pure.
+In:  moments, lengths and bounds in microseconds; an event and its clock; a moment as a person typed it.
+Out: text, and for JSON everything from which the corrected time was found; microseconds. Pure.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from penstock.client.estimate import ClockEstimate, domain_name, method_name
+from penstock.client.excerpt import excerpt
+from penstock.client.reading import reading_of
+from penstock.document.duration import milliseconds
 from penstock.events.v1.event_pb2 import Clock, DeviceTime, Event
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -22,6 +25,26 @@ def time_text(time_us: int, zone: tzinfo | None = UTC) -> str:
         return f"{time_us} µs"
     moment = (_EPOCH + timedelta(microseconds=time_us)).astimezone(zone)
     return moment.strftime("%Y-%m-%d %H:%M:%S.%f") + ("Z" if zone is UTC else moment.strftime("%z"))
+
+
+def moment_us(text: str, now_us: int) -> int:
+    """A moment as `--jsonl` takes it and `tail` shows it, or how long ago (15m). ValueError: it is neither."""
+    if text.isascii() and text.isdigit():
+        return int(text)
+    try:
+        return now_us - milliseconds(text) * 1000
+    except ValueError:  # not a span, then a moment
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(
+            f"{excerpt(text)!r} is no time; write 2026-11-16T03:00:00Z, 15m for a quarter of an hour ago, or"
+            " microseconds since 1970"
+        ) from error
+    if moment.tzinfo is None:
+        raise ValueError(f"{excerpt(text)!r} has no time zone; write {moment.isoformat()}Z for UTC")
+    return reading_of(moment).wall_us
 
 
 def span_text(span_us: int) -> str:

@@ -1,5 +1,6 @@
-"""For tests of code that publishes: an ingestion service in memory, and what any ingestion service must do."""
+"""For tests of code that uses penstock: its services in memory, and what any ingestion service must do."""
 
 from penstock.client.testing.fake import FakeIngest
+from penstock.client.testing.fake_tables import FakeTables
 
-__all__ = ["FakeIngest"]
+__all__ = ["FakeIngest", "FakeTables"]
