@@ -64,7 +64,7 @@ integration: setup ## tests on a real Kafka
 	$(BIN)/pytest -q integration-tests
 
 .PHONY: bench
-bench: bench-clock bench-ingest bench-kafka-start bench-table-memory ## all measurements, one after the other
+bench: bench-clock bench-ingest bench-enrich bench-kafka-start bench-table-memory ## all measurements, one after the other
 
 .PHONY: bench-clock
 bench-clock: setup ## how wrong corrected times are, against a simulated truth
@@ -73,6 +73,10 @@ bench-clock: setup ## how wrong corrected times are, against a simulated truth
 .PHONY: bench-ingest
 bench-ingest: setup ## durable events per second and CPU per event, beside a bare producer
 	@$(PYTHON) benchmarks/ingest.py
+
+.PHONY: bench-enrich
+bench-enrich: setup ## enriched events per second and CPU per event, beside Quix Streams; latency of look-ups
+	@$(PYTHON) benchmarks/enrich.py
 
 .PHONY: bench-table-memory
 bench-table-memory: setup ## memory and speed of enrichment's tables, beside a dict of messages

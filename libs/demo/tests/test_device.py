@@ -169,3 +169,17 @@ async def test_a_full_ledger_makes_the_devices_wait() -> None:
     there = replace(world(service), ledger=Ledger(events_max=5))
     await live(member(), there)
     assert max(len(request.events) for request in service.requests) <= 5
+
+
+async def test_what_happened_while_it_was_away_comes_first() -> None:
+    service = FakeService()
+    there = world(service, lasts_s=20)
+    away_us = (START_US - 400 * SECOND_US, START_US - 390 * SECOND_US)
+    returning = replace(member(network=NetworkProfile()), backlog_us=away_us, has_steady_clock=True, has_tokens=True)
+    await live(returning, there)
+    _, first, *later = service.requests
+    began_us = returning.simulated.clocks.read(START_US).steady_us
+    assert first.events
+    assert all(event.occurred.steady_us < began_us for event in first.events)
+    assert all(event.occurred.steady_us >= began_us for request in later for event in request.events)
+    assert there.ledger.unacknowledged == 0

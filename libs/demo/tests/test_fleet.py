@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from penstock.client.retry import Failure
@@ -21,10 +22,12 @@ class Accepting:
     requests_max: int = 10_000
     devices: set[str] = field(default_factory=set)
     requests: int = 0
+    on_request: Callable[[], None] = lambda: None
 
     async def publish(self, request: PublishRequest) -> PublishResponse | Failure:
         self.devices.add(request.device_id)
         self.requests += 1
+        self.on_request()
         if len(self.devices) == self.devices_expected or self.requests == self.requests_max:
             self.time.end()
         return PublishResponse(accepted=len(request.events))
@@ -46,7 +49,13 @@ async def test_all_devices_take_part_and_end_with_time() -> None:
     service = Accepting(time, devices_expected=10)
     plan = replace(scenario(10), pause_us_least=1_000, pause_us_most=2_000)
     world = World(plan, time, service, Ledger(), Tally())
-    await Fleet(10, 1, world).run()
+    fleet = Fleet(10, 1, world)
+    present: list[int] = []
+    service.on_request = lambda: present.append(len(fleet.users))
+    await fleet.run()
+    assert set(present) <= set(range(1, 11))
+    assert 10 in present
+    assert not fleet.users
     assert len(service.devices) >= 10
     assert world.ledger.unacknowledged == 0
     assert world.ledger.acknowledged > 0

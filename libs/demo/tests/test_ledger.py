@@ -27,6 +27,7 @@ def test_copies_in_the_log_are_counted_before_and_after_the_acknowledgement() ->
     ledger = Ledger()
     ledger.make(ONE, 10)
     ledger.read(ONE)
+    ledger.enrich(ONE)
     assert ledger.read(ONE) is None
     ledger.acknowledge(ONE)
     assert ledger.read(ONE) is None
@@ -47,10 +48,48 @@ def test_a_refused_event_that_comes_out_is_noticed_whichever_comes_first() -> No
 def test_it_is_full_until_something_is_settled() -> None:
     ledger = Ledger(events_max=1)
     ledger.make(ONE, 10)
-    assert ledger.is_full
     ledger.read(ONE)
     ledger.acknowledge(ONE)
+    assert ledger.is_full
+    ledger.enrich(ONE)
     assert not ledger.is_full
+
+
+def test_what_was_acknowledged_and_did_not_come_out_enriched_is_lost() -> None:
+    ledger = Ledger()
+    ledger.make(ONE, 10)
+    ledger.read(ONE)
+    assert ledger.unenriched == 0
+    ledger.acknowledge(ONE)
+    assert (ledger.awaited, ledger.unenriched) == (0, 1)
+
+
+def test_the_enriched_log_may_be_seen_first() -> None:
+    ledger = Ledger()
+    ledger.make(ONE, 10)
+    ledger.enrich(ONE)
+    ledger.acknowledge(ONE)
+    assert ledger.read(ONE) == 10
+    assert (ledger.enriched, ledger.unenriched, ledger.doubled, ledger.copies_in_log) == (1, 0, 0, 0)
+
+
+def test_what_comes_out_twice_is_doubled_also_after_it_was_settled() -> None:
+    ledger = Ledger()
+    ledger.make(ONE, 10)
+    ledger.enrich(ONE)
+    ledger.enrich(ONE)
+    ledger.read(ONE)
+    ledger.acknowledge(ONE)
+    ledger.enrich(ONE)
+    assert (ledger.enriched, ledger.doubled) == (1, 2)
+
+
+def test_a_refused_event_must_not_come_out_enriched() -> None:
+    ledger = Ledger()
+    ledger.make(ONE, 10)
+    ledger.refuse(ONE)
+    ledger.enrich(ONE)
+    assert (ledger.refused_in_log, ledger.doubled) == (1, 0)
 
 
 def test_old_refusals_are_forgotten() -> None:

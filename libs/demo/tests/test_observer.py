@@ -3,7 +3,6 @@ from penstock.clock import Method
 from penstock.demo.accuracy import Accuracy
 from penstock.demo.ledger import Identity, Ledger
 from penstock.demo.observer import Observer
-from penstock.demo.sightings import Sightings
 from penstock.events.v1.event_pb2 import ClockDomain, ClockMethod, DeviceTime, Event
 from penstock.events.v1.raw_batch_pb2 import RawBatch, Stamp
 
@@ -18,12 +17,6 @@ def ledger() -> Ledger:
     for seq in (1, 2):
         ledger.make(Identity("device-0001", "boot-1", seq), NOW_US + seq * 1_000_000)
     return ledger
-
-
-def observer(ledger: Ledger, accuracy: Accuracy, sightings: Sightings) -> Observer:
-    return Observer(
-        ledger, accuracy, sightings, is_ours=lambda device_id: device_id.startswith("device-"), now_us=lambda: NOW_US
-    )
 
 
 def record(device_id: str = "device-0001", refused: tuple[int, ...] = ()) -> bytes:
@@ -48,8 +41,8 @@ def record(device_id: str = "device-0001", refused: tuple[int, ...] = ()) -> byt
 
 
 def test_times_are_found_from_the_record_alone_and_compared(ledger: Ledger) -> None:
-    accuracy, sightings = Accuracy(), Sightings()
-    observer(ledger, accuracy, sightings).take(record())
+    accuracy = Accuracy()
+    Observer(ledger, accuracy).take(record())
     assert ledger.in_log == 2
     assert accuracy.ours.wrong_us.greatest == 3_000
     assert accuracy.ours.coverage == 1
@@ -59,21 +52,20 @@ def test_times_are_found_from_the_record_alone_and_compared(ledger: Ledger) -> N
 
 
 def test_refused_events_are_no_events(ledger: Ledger) -> None:
-    observer(ledger, Accuracy(), Sightings()).take(record(refused=(0,)))
+    Observer(ledger, Accuracy()).take(record(refused=(0,)))
     assert ledger.in_log == 1
     assert ledger.read(Identity("device-0001", "boot-1", 1)) is not None
 
 
 def test_a_record_that_is_there_twice_is_measured_once(ledger: Ledger) -> None:
     accuracy = Accuracy()
-    watching = observer(ledger, accuracy, Sightings())
+    watching = Observer(ledger, accuracy)
     watching.take(record())
     watching.take(record())
     assert (ledger.in_log, ledger.copies_in_log, accuracy.ours.wrong_us.count) == (2, 2, 2)
 
 
-def test_guests_are_shown_and_not_judged(ledger: Ledger) -> None:
-    accuracy, sightings = Accuracy(), Sightings()
-    observer(ledger, accuracy, sightings).take(record(device_id="cli-laptop"))
-    assert [seen.is_guest for seen in sightings.newest] == [True, True]
+def test_guests_are_not_judged(ledger: Ledger) -> None:
+    accuracy = Accuracy()
+    Observer(ledger, accuracy).take(record(device_id="cli-laptop"))
     assert (ledger.in_log, ledger.copies_in_log, accuracy.ours.wrong_us.count) == (0, 0, 0)

@@ -1,6 +1,6 @@
 from random import Random
 
-from penstock.demo.population import LIFE_US, Member, draw, scenario
+from penstock.demo.population import LIFE_US, Member, draw, is_ours, scenario
 
 NOW_US = 1_790_000_000_000_000
 YEARLIKE_US = 300 * 86_400_000_000
@@ -35,3 +35,19 @@ def test_many_devices_send_no_more_in_all_than_the_machine_can_take() -> None:
     plan = scenario(4_000)
     assert 4_000 / (plan.pause_us_least + plan.pause_us_most) * 2_000_000 <= 400
     assert sum(member.events_per_s for member in members(1_000)) < 4_000
+
+
+def test_a_few_come_back_with_events_from_long_before() -> None:
+    returning = [member for member in members(100) if member.backlog_us is not None]
+    assert [member.device_id for member in returning] == ["device-0007", "device-0032", "device-0057", "device-0082"]
+    assert all(member.has_steady_clock and member.has_tokens for member in returning)
+    for member in returning:
+        assert member.backlog_us is not None
+        since_us, until_us = member.backlog_us
+        assert NOW_US - 3_600_000_000 < since_us < until_us < NOW_US - 240_000_000
+    assert draw(Random(1), scenario(100), 100, 107, NOW_US).backlog_us is None
+
+
+def test_devices_of_the_fleet_are_told_from_those_of_people() -> None:
+    assert all(is_ours(member.device_id) for member in members(10))
+    assert not is_ours("cli-laptop")

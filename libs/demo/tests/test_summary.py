@@ -1,8 +1,10 @@
+from collections.abc import Callable
+
 from penstock.clock import Corrected, Domain, Method
 from penstock.demo.ledger import Identity
 from penstock.demo.scene import Scene
-from penstock.demo.stack import Stack
 from penstock.demo.summary import findings, is_good, summary
+from penstock.events.v1.event_pb2 import Clock, Event
 
 STRANGER = Identity("device-0002", "boot-1", 1)
 
@@ -16,7 +18,13 @@ def test_a_good_run(scene: Scene) -> None:
     assert is_good(scene)
     assert "✗" not in text
     assert "300 devices, 30 seconds, 100 events in the log." in text
-    assert "acknowledged 100 · in the log 100 · lost 0" in text
+    assert "acknowledged 100 · in the raw log 100 · lost 0" in text
+    assert "enriched 100 · lost 0 · doubled 0" in text
+    assert "150 ms after ingestion had them, 99 % within 150 ms" in text
+    assert "matched 100 · missing 0 · deleted 0 · history evicted 0" in text
+    assert "judged by the times of PostgreSQL's commits 100 · wrong 0" in text
+    assert "1 update, 0 inserts, 0 deletes in SQL" in text
+    assert "rows compared 1 · differing 0" in text
     assert "refused 0: unknown type 3" in text
     assert "half of all times are within 5.0 ms of the truth" in text
     assert "100.00 % of 90; median ± 40 ms" in text
@@ -35,9 +43,43 @@ def test_columns_do_not_run_together(wide_scene: Scene) -> None:
 def test_an_acknowledged_event_that_is_not_in_the_log_is_a_failure(scene: Scene) -> None:
     scene.ledger.make(STRANGER, 0)
     scene.ledger.acknowledge(STRANGER)
+    scene.ledger.enrich(STRANGER)
     assert broken_promises(scene) == ["Acknowledged events are not in the log!"]
-    assert "    acknowledged 101 · in the log 100 · lost 1" in summary(scene)
+    assert "    acknowledged 101 · in the raw log 100 · lost 1" in summary(scene)
     assert not is_good(scene)
+
+
+def test_an_acknowledged_event_that_did_not_come_out_is_a_failure(scene: Scene) -> None:
+    scene.ledger.make(STRANGER, 0)
+    scene.ledger.acknowledge(STRANGER)
+    scene.ledger.read(STRANGER)
+    assert broken_promises(scene) == ["Enrichment did not bring out every event within 90 s!"]
+
+
+def test_an_event_that_came_out_twice_is_a_failure(scene: Scene) -> None:
+    scene.ledger.enrich(Identity("device-0001", "boot-1", 1))
+    assert broken_promises(scene) == ["Events are in the enriched log more than once!"]
+
+
+def test_a_join_that_is_wrong_at_the_end_is_a_failure_with_an_example(scene: Scene) -> None:
+    scene.truth.begin_with("u2", {"name": "Ben", "country": "US", "plan": "free"}, 0)
+    scene.joins.take(STRANGER, Event(type="page.viewed", attributes={"user": "u2"}))
+    scene.joins.judge(1)
+    assert broken_promises(scene) == ["Joins were not right within 90 s!"]
+    assert "for example device-0002 seq 1 revision 0: nothing; true: matched" in "\n".join(summary(scene))
+
+
+def test_a_join_that_was_not_judged_proves_nothing(scene: Scene) -> None:
+    scene.joins.take(STRANGER, Event(type="page.viewed", clock=Clock(corrected_us=2**60)))
+    assert broken_promises(scene) == ["Joins were not right within 90 s!"]
+    assert "    1 could not be judged" in summary(scene)
+
+
+def test_a_table_that_differs_from_the_database_is_a_failure(scene: Scene) -> None:
+    scene.rows_differing = 2
+    assert broken_promises(scene) == ["Enrichment's table is not what the database has after 90 s!"]
+    scene.rows_differing = None
+    assert broken_promises(scene) == ["The table could not be compared with the database."]
 
 
 def test_events_still_on_the_devices_are_not_lost(scene: Scene) -> None:
@@ -76,8 +118,9 @@ def test_calls_that_failed_are_told(scene: Scene) -> None:
     assert "    calls that failed and were repeated: UNAVAILABLE 7" in summary(scene)
 
 
-def test_a_run_in_which_nothing_happened_is_a_failure() -> None:
-    scene = Scene(300, None, Stack("", "", ""), "penstock")
+def test_a_run_in_which_nothing_happened_is_a_failure(new_scene: Callable[[], Scene]) -> None:
+    scene = new_scene()
+    scene.rows_differing = 0
     assert broken_promises(scene) == ["Nothing was acknowledged."]
     assert summary(scene)
 
@@ -85,3 +128,5 @@ def test_a_run_in_which_nothing_happened_is_a_failure() -> None:
 def test_a_log_that_was_not_read_proves_nothing(scene: Scene) -> None:
     scene.is_log_read = False
     assert broken_promises(scene) == ["The log could not be read to its end in time; is this machine too busy?"]
+    scene.is_log_read, scene.is_enriched_log_read = True, False
+    assert broken_promises(scene) == ["The enriched log could not be read to its end in time."]

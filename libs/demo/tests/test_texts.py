@@ -61,3 +61,18 @@ def test_a_sparkline_shows_the_newest() -> None:
     assert texts.sparkline([0, 0], 5) == "▁▁"
     assert texts.sparkline([], 5) == ""
     assert texts.sparkline([1], 0) == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0"),
+        (13_020, "13,020"),
+        (999_999, "999,999"),
+        (1_250_000, "1.2 M"),
+        (9_960_000, "10 M"),
+        (10**10, "10,000 M"),
+    ],
+)
+def test_counts_have_a_width(number: int, text: str) -> None:
+    assert texts.count(number) == text

@@ -9,9 +9,10 @@ from confluent_kafka import TopicPartition
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from penstock.enrichment.join.assembly import identity
+from penstock.enrichment.join.emission import ENRICHED, RAW, REJECTED
 from penstock.enrichment.join.horizon import Horizon
 from penstock.enrichment.join.joiner import Joiner, plans_of
-from penstock.enrichment.join.step import ENRICHED, RAW, REJECTED, SEEN, JoinStep
+from penstock.enrichment.join.step import SEEN, JoinStep
 from penstock.enrichment.tables import UPSERT, Change, History, Table, Version
 from penstock.enrichment.transactor import Output
 from penstock.events.v1.event_pb2 import CLOCK_DOMAIN_WALL, CLOCK_METHOD_ECHO, EnrichmentStatus, Event

@@ -30,6 +30,22 @@ class Corrected(NamedTuple):
     device_us: int | None
 
 
+class PlainClock(NamedTuple):
+    """A batch's clock for code that corrects many events at once."""
+
+    by_steady: bool
+    sent_us: int
+    received_us: int
+    offset_us: int
+    bounded: bool
+    offset_min_us: int
+    offset_max_us: int
+    drift_ppm_max: int
+    floor: Floor | None
+    method: Method
+    domain: Domain
+
+
 class BatchClock:
     """Everything about a batch that the times of its events depend on."""
 
@@ -88,6 +104,15 @@ class BatchClock:
             prior=estimate.prior,
             floor=None if estimate.next_state is None else estimate.next_state.floor,
         )
+
+    def plain(self) -> "PlainClock | None":
+        """The same in numbers, if neither a set nor a missing clock makes it more than that."""
+        if self._domain is None or self._prior is not None:
+            return None
+        return PlainClock(
+            self._by_steady, self._sent, self._received, self._offset, self._bounded, self._low, self._high,
+            self._drift_ppm, self._floor, self._method, self._domain,
+        )  # fmt: skip
 
     def correct(self, seq: int, wall_us: int, steady_us: int | None = None, *, same_boot: bool = True) -> Corrected:
         """The time of one event, from its readings of the device's clocks."""

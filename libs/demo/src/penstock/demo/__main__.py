@@ -1,4 +1,4 @@
-"""python -m penstock.demo: Kafka, ingestion, a few hundred devices, and what becomes of their events.
+"""python -m penstock.demo: the pipeline, a few hundred devices, a database, and what becomes of their events.
 
 Exit code 0: every promise of the summary was kept. 1: one was not, or a process died. 130: ended while starting.
 """
@@ -8,19 +8,24 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
+import psycopg
 from penstock.demo.failure import last_words, told_at_once
+from penstock.demo.joins import Joins
 from penstock.demo.plain import PlainView
 from penstock.demo.population import DEVICES_MAX
+from penstock.demo.profiles import Profiles, seed
 from penstock.demo.run import run
 from penstock.demo.scene import Scene
 from penstock.demo.screen import LiveView
-from penstock.demo.stack import start, state_folder
+from penstock.demo.stack import prepare, start, state_folder
 from penstock.demo.summary import is_good, summary
+from penstock.demo.truth import Truth
 from penstock.embedded.errors import ChildError, EmbeddedError, StopRequestedError
-from penstock.embedded.kafka import prepare_kafka
 from penstock.embedded.signals import stop_on_signals
 from penstock.embedded.supervisor import Supervisor
+from penstock.pipeline import load
 from penstock.topics.errors import TopicsError
 from rich.console import Console
 
@@ -32,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     console = Console(highlight=False, soft_wrap=True)
     try:
-        prepare_kafka(_say)
+        prepare(_say)
         with state_folder() as state:
             supervisor = Supervisor(state, _say)
             with stop_on_signals(supervisor.request_stop), supervisor, told_at_once(supervisor.request_stop, _write):
@@ -44,6 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for line in last_words(error, console.width if console.is_terminal else None):
             _write(f"{line}\n")
         return 1
+    except psycopg.OperationalError as error:
+        _write(f"penstock demo: PostgreSQL: {error}\n")
+        return 1
     except (EmbeddedError, TopicsError) as error:
         _write(f"penstock demo: {error}\n")
         return 1
@@ -53,13 +61,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _demo(options: argparse.Namespace, supervisor: Supervisor, console: Console) -> Scene:
-    stack = start(supervisor, _write)
-    scene = Scene(options.devices, options.duration, stack, _command())
+    truth, rows = Truth(), seed(Random(f"{options.seed}/seed"), options.devices)
+    stack = start(supervisor, rows, truth, _write)
+    scene = Scene(options.devices, options.duration, stack, _command(), truth, Joins(load(), truth))
+    profiles = Profiles(Random(f"{options.seed}/profiles"), rows)
     _say(f"{scene.devices:,} devices go online; Ctrl-C ends it. Meanwhile, in a second terminal:")
     for hint in scene.hints:
         _write(f"    {hint}\n")
     with PlainView(_write) if options.plain or not console.is_terminal else LiveView(console) as view:
-        asyncio.run(run(scene, options.seed, supervisor, view))
+        asyncio.run(run(scene, profiles, options.seed, supervisor, view))
+    _say("stopping everything; the summary follows")
     return scene
 
 

@@ -9,6 +9,8 @@ from collections import deque
 from random import Random
 from typing import NamedTuple
 
+from penstock.demo.population import user_of
+
 WRONG = 0.01
 _REMEMBERED = 20
 _PAGES = ("/home", "/explore", "/notifications", "/settings", "/about", "/help")
@@ -81,7 +83,7 @@ class Activity:
         return Action("post.deleted", {"author": self._user, "post_id": self._posts.popleft()})
 
     def _follow(self) -> Action:
-        author = f"user-{self._random.randint(1, self._users)}"
+        author = user_of(self._random.randint(1, self._users))
         self._follows.append(author)
         return Action("follow.created", {"follower": self._user, "author": author})
 

@@ -87,6 +87,8 @@ class Device:
         self._events_until_us = self._time.now_us()  # the app starts, and with it the clock exchange
         if self._member.has_tokens:
             await self._deliver([])
+        if self._member.backlog_us is not None:
+            await self._deliver(self._events_between(*self._member.backlog_us))
         while True:
             await self._pause()
             if self._time.is_over:  # all hand in what they hold, but not in the same instant
@@ -108,11 +110,13 @@ class Device:
 
     def _new_events(self) -> list[Event]:
         """What has happened since the last time this was asked, offline or not."""
-        now_us, since_us = self._time.now_us(), self._events_until_us
-        expected = self._member.events_per_s * (now_us - since_us) / SECOND_US
+        since_us, self._events_until_us = self._events_until_us, self._time.now_us()
+        return self._events_between(since_us, self._events_until_us)
+
+    def _events_between(self, since_us: int, until_us: int) -> list[Event]:
+        expected = self._member.events_per_s * (until_us - since_us) / SECOND_US
         count = min(int(expected + self._random.random()), EVENTS_PER_BATCH_MAX)
-        self._events_until_us = now_us
-        times = sorted(self._random.randint(since_us, now_us) for _ in range(count))
+        times = sorted(self._random.randint(since_us, until_us) for _ in range(count))
         return [self._event(true_us) for true_us in times if not self._ledger.is_full]
 
     def _event(self, true_us: int) -> Event:

@@ -1,8 +1,8 @@
 """All devices at once, on the real clock.
 
 In:  how many devices, a seed, the world they share. Out: nothing; the world has it.
-The number of devices stays the same: one that leaves is followed by a new one. The seed decides who they are and what
-their networks do; the machine decides the order in which it all happens.
+The number of devices stays the same: one that leaves is followed by a new one, of another user. The seed decides who
+they are and what their networks do; the machine decides the order in which it all happens.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from random import Random
 
 from penstock.demo.activity import Activity
 from penstock.demo.device import Device, World
-from penstock.demo.population import draw
+from penstock.demo.population import draw, user_of
 
 
 class RealTime:
@@ -45,6 +45,8 @@ class Fleet:
     def __init__(self, devices: int, seed: int, world: World) -> None:
         self._devices, self._seed, self._world = devices, seed, world
         self._numbers = count(1)
+        # Who is here now, in the order in which they came.
+        self.users: dict[str, None] = {}
 
     async def run(self) -> None:
         """Ends when time is over and every device has handed in what it held."""
@@ -54,10 +56,12 @@ class Fleet:
 
     async def _one_after_the_other(self) -> None:
         while not self._world.time.is_over:
-            await self._next_device().live()
+            number = next(self._numbers)
+            self.users[user_of(number)] = None
+            await self._device(number).live()
+            del self.users[user_of(number)]
 
-    def _next_device(self) -> Device:
-        number = next(self._numbers)
+    def _device(self, number: int) -> Device:
         random = Random(f"{self._seed}/{number}")
         member = draw(random, self._world.plan, self._devices, number, self._world.time.now_us())
-        return Device(member, random, Activity(random, f"user-{number}", self._devices), self._world)
+        return Device(member, random, Activity(random, user_of(number), self._devices), self._world)

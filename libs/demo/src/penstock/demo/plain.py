@@ -1,11 +1,11 @@
-"""The view without a terminal: one line every few seconds."""
+"""The view without a terminal: two lines every few seconds."""
 
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
 from penstock.demo import texts
-from penstock.demo.scene import Scene
+from penstock.demo.scene import Scene, changes_text, joins_text, lag_text
 
 Write = Callable[[str], None]
 
@@ -17,8 +17,8 @@ class PlainView:
         self._write = write
 
     def show(self, scene: Scene) -> None:
-        if not scene.is_ending:  # the summary is about to say the same
-            self._write(f"{plain_line(scene)}\n")
+        if scene.ending is None:  # the summary is about to say the same
+            self._write("".join(f"{line}\n" for line in plain_lines(scene)))
 
     def __enter__(self) -> Self:
         return self
@@ -29,12 +29,13 @@ class PlainView:
         pass
 
 
-def plain_line(scene: Scene) -> str:
-    """Where things stand."""
-    ledger, accuracy = scene.ledger, scene.accuracy
+def plain_lines(scene: Scene) -> tuple[str, str]:
+    """Where things stand: times, and joins."""
+    ledger, accuracy, joins = scene.ledger, scene.accuracy, scene.joins
     ours, peers = accuracy.ours.wrong_us, accuracy.peers.wrong_us
-    parts = (
-        f"{texts.elapsed(scene.elapsed_s)}  {scene.rate.recent():,} events/s",
+    when = texts.elapsed(scene.elapsed_s)
+    times = (
+        f"{when}  {scene.rate.recent():,} events/s",
         f"acknowledged {ledger.acknowledged:,}",
         f"refused {ledger.refused:,}",
         f"answered in {texts.span(scene.tally.latency_us.quantile(0.5))}",
@@ -42,4 +43,11 @@ def plain_line(scene: Scene) -> str:
         f" (peers' formula {texts.span(peers.quantile(0.5))}, {texts.span(peers.quantile(0.99))})",
         f"truth in bound {texts.percent(accuracy.ours.coverage)}",
     )
-    return " · ".join(parts)
+    found = (
+        f"{'':{len(when)}}  enriched {ledger.enriched:,}",
+        joins_text(scene),
+        f"corrected {joins.corrections:,}",
+        f"lag {lag_text(scene)}",
+        f"profiles: {changes_text(scene)}",
+    )
+    return " · ".join(times), " · ".join(found)

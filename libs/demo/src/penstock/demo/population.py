@@ -1,11 +1,12 @@
 """Who the simulated devices are: how good their clocks and networks are, how much they send, how long they stay.
 
 In:  the number of devices and a seeded randomness. Out: the scenario, and one member of the fleet after the other.
+A few of the first come back from a long spell offline, with events that are older than everything else here knows.
 The clocks are those of penstock.simulation unchanged. Networks stall for seconds where real ones stall for longer,
 so that half a minute shows what otherwise takes an hour; that flatters the peers' formula, not ours.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from penstock.simulation import NetworkProfile, Scenario, SimulatedDevice, make_device
@@ -18,7 +19,12 @@ LIFE_US = 300 * SECOND_US
 _REQUESTS_PER_S_MAX = 400
 _EVENTS_PER_S_MAX = 3_200
 _EVENTS_PER_DEVICE_S = 8.0
+_DEVICE = "device-"
 _WITH_TOKENS = 0.85
+_RETURNING_EVERY, _RETURNING_FIRST = 25, 7
+# Long before the start, which takes seconds, and on a busy machine a minute or two.
+_BACKLOG_AGE_US = (300 * SECOND_US, 600 * SECOND_US)
+_BACKLOG_US = 8 * SECOND_US
 _WITH_STEADY_CLOCK = 0.5
 
 _NETWORK = NetworkProfile(
@@ -33,7 +39,7 @@ _NETWORK = NetworkProfile(
 
 @dataclass(frozen=True)
 class Member:
-    """One device of the fleet. `until_us` (true time): when it leaves."""
+    """One device of the fleet. True times: `until_us`, when it leaves; `backlog_us`, when its first events happened."""
 
     device_id: str
     simulated: SimulatedDevice
@@ -41,6 +47,17 @@ class Member:
     has_steady_clock: bool
     events_per_s: float
     until_us: int
+    backlog_us: tuple[int, int] | None = None
+
+
+def user_of(number: int) -> str:
+    """The user of the device with this number."""
+    return f"u{number}"
+
+
+def is_ours(device_id: str) -> bool:
+    """Whether a device is one of the fleet's; the others are those of people at a second terminal."""
+    return device_id.startswith(_DEVICE)
 
 
 def scenario(devices: int) -> Scenario:
@@ -64,11 +81,19 @@ def draw(random: Random, plan: Scenario, devices: int, number: int, now_us: int)
     """A device that has been taking part for a while already, where it is one of the first."""
     age_us = random.randrange(LIFE_US) if number <= devices else 0
     typical = min(_EVENTS_PER_DEVICE_S, _EVENTS_PER_S_MAX / devices)
-    return Member(
-        device_id=f"device-{number:04}",
+    member = Member(
+        device_id=f"{_DEVICE}{number:04}",
         simulated=make_device(random, plan, now_us - age_us),
         has_tokens=random.random() < _WITH_TOKENS,
         has_steady_clock=random.random() < _WITH_STEADY_CLOCK,
         events_per_s=typical * random.uniform(0.25, 1.75),
         until_us=now_us - age_us + LIFE_US,
     )
+    is_returning = number <= devices and number % _RETURNING_EVERY == _RETURNING_FIRST
+    return _returning(member, random, now_us) if is_returning else member
+
+
+def _returning(member: Member, random: Random, now_us: int) -> Member:
+    """With a steady clock, as phones have: nobody could say when the wall clock was set while it was away."""
+    since_us = now_us - random.randint(*_BACKLOG_AGE_US)
+    return replace(member, has_tokens=True, has_steady_clock=True, backlog_us=(since_us, since_us + _BACKLOG_US))

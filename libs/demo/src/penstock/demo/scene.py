@@ -7,10 +7,15 @@ from typing import NamedTuple
 from penstock.clock import Method
 from penstock.demo import texts
 from penstock.demo.accuracy import Accuracy, Errors
+from penstock.demo.gauges import Gauges
+from penstock.demo.histogram import Histogram
+from penstock.demo.joins import Joins
 from penstock.demo.ledger import Ledger
+from penstock.demo.profiles import Kind
 from penstock.demo.sightings import Sightings
 from penstock.demo.stack import Stack
 from penstock.demo.tally import Rate, Tally
+from penstock.demo.truth import Truth
 
 METHOD_TEXTS = {
     Method.ECHO: "clock tokens",
@@ -28,15 +33,25 @@ class Scene:
     duration_s: float | None
     stack: Stack
     command: str
+    truth: Truth
+    joins: Joins
     ledger: Ledger = field(default_factory=Ledger)
     accuracy: Accuracy = field(default_factory=Accuracy)
     sightings: Sightings = field(default_factory=Sightings)
     tally: Tally = field(default_factory=Tally)
     rate: Rate = field(default_factory=Rate)
+    gauges: Gauges = field(default_factory=Gauges)
+    # From when ingestion had received an event until it could be read from the enriched log.
+    fresh_us: Histogram = field(default_factory=Histogram)
     elapsed_s: float = 0.0
-    is_ending: bool = False
+    # What is being done at the end; None while time goes on.
+    ending: str | None = None
     # False: the log could not be read to its end, and what is missing from it may be there.
     is_log_read: bool = True
+    is_enriched_log_read: bool = True
+    # At the end: rows that were compared with the database's, and those that differ. None: they could not be.
+    rows_compared: int = 0
+    rows_differing: int | None = None
 
     @property
     def time_text(self) -> str:
@@ -48,9 +63,30 @@ class Scene:
     def hints(self) -> tuple[str, ...]:
         """What to type in a second terminal."""
         return (
-            f"{self.command} tail events.raw.v1 --bootstrap {self.stack.bootstrap}",
-            f"{self.command} publish profile.changed user=me --server {self.stack.server}",
+            f"{self.command} tail events.enriched.v1 --bootstrap {self.stack.bootstrap}",
+            f"{self.command} publish page.viewed user=u1 page=/ --server {self.stack.ingestion.address}",
+            f"{self.command} lookup profiles u1 --server {self.stack.enrichment.address}",
         )
+
+
+def joins_text(scene: Scene) -> str:
+    """For example matched 13,020 · missing 311."""
+    return " · ".join(f"{status} {texts.count(count)}" for status, count in scene.joins.by_status.items())
+
+
+def changes_text(scene: Scene) -> str:
+    """For example 44 updates, 9 inserts, 8 deletes."""
+    changes = scene.truth.changes
+    kinds = (Kind.UPDATE, Kind.INSERT, Kind.DELETE)
+    return ", ".join(f"{changes[kind]:,} {kind.value.lower()}{'s' * (changes[kind] != 1)}" for kind in kinds)
+
+
+def lag_text(scene: Scene) -> str:
+    """For example 12 records, 0.2 s."""
+    gauges = scene.gauges
+    if gauges.lag_records is None or gauges.lag_s is None:
+        return texts.NOTHING
+    return f"{gauges.lag_records:,} record{'s' * (gauges.lag_records != 1)}, {gauges.lag_s:.1f} s"
 
 
 class ErrorRow(NamedTuple):
@@ -68,11 +104,11 @@ class ErrorRow(NamedTuple):
 ERROR_HEADINGS = ErrorRow("error against the truth", "events", "p50", "p99", "worst", "bound", "in bound")
 
 
-def error_rows(accuracy: Accuracy) -> Iterator[ErrorRow]:
+def error_rows(accuracy: Accuracy, *, by_method: bool = True) -> Iterator[ErrorRow]:
     """Ours, ours by method, the peers', the device's own."""
     yield _error_row("penstock", accuracy.ours)
     for method, errors in accuracy.by_method.items():
-        if errors.wrong_us.count:
+        if errors.wrong_us.count and by_method:
             yield _error_row(f"  {METHOD_TEXTS[method]}", errors)
     yield _error_row("peers: + received − sent", accuracy.peers)
     yield _error_row("the device's own clock", accuracy.device)

@@ -7,16 +7,18 @@ from types import TracebackType
 from typing import Self
 
 from penstock.demo import texts
-from penstock.demo.scene import ERROR_HEADINGS, Scene, error_rows
+from penstock.demo.scene import ERROR_HEADINGS, Scene, changes_text, error_rows, joins_text, lag_text
 from penstock.demo.sightings import Sighting
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-_SPARKLINE = 30
+_SPARKLINE = 20
 _MARGIN = 1
 _LABEL = 14
+# From so many lines on there is room for the errors of each method.
+_TALL = 30
 
 
 class LiveView:
@@ -41,7 +43,7 @@ class LiveView:
 
 def picture(scene: Scene, height: int) -> RenderableType:
     """The whole screen; the tail of events gets the lines that are left."""
-    errors, facts, hints = _errors(scene), _facts(scene), _hints(scene)
+    errors, facts, hints = _errors(scene, by_method=height >= _TALL), _facts(scene), _hints(scene)
     used = 1 + 1 + len(facts) + 1 + (1 + errors.row_count) + 1 + 1 + len(hints)  # title, blanks and headings included
     tail = _tail(scene, max(1, height - used))
     return Group(_title(scene), Text(), *facts, Text(), errors, Text(), tail, *hints)
@@ -52,37 +54,58 @@ def _title(scene: Scene) -> RenderableType:
     line.add_column()
     line.add_column(justify="right")
     left = Text.assemble((" penstock demo ", "bold reverse"), f"  {scene.devices:,} devices  {scene.time_text}")
-    ending = "handing in what is left …" if scene.is_ending else "Ctrl-C ends it"
-    line.add_row(left, Text(f"{ending} ", "yellow" if scene.is_ending else "dim"))
+    line.add_row(left, Text(f"{scene.ending or 'Ctrl-C ends it'} ", "yellow" if scene.ending else "dim"))
     return line
 
 
 def _facts(scene: Scene) -> list[Text]:
+    return [*_ingestion_facts(scene), *_enrichment_facts(scene)]
+
+
+def _ingestion_facts(scene: Scene) -> list[Text]:
     ledger, tally = scene.ledger, scene.tally
     bars = texts.sparkline(list(scene.rate.per_second), _SPARKLINE)
-    reasons = ", ".join(f"{reason} {count:,}" for reason, count in tally.refused.most_common(3))
     failed = sum(tally.failed.values())
-    latency = f"{texts.span(tally.latency_us.quantile(0.5))} (p99 {texts.span(tally.latency_us.quantile(0.99))})"
     lost = tally.requests_lost + tally.replies_lost
     return [
-        _fact("events/s", (f"{scene.rate.recent():,}  ", "bold"), (bars, "cyan")),
+        _fact(
+            "events/s",
+            (f"{scene.rate.recent():,}  ", "bold"),
+            (bars, "cyan"),
+            f"  answers in {texts.span(tally.latency_us.quantile(0.5))}",
+            (f" · {failed:,} failed", "red") if failed else "",
+        ),
         _fact(
             "acknowledged",
             (f"{ledger.acknowledged:,}", "bold green"),
-            f" · read from the log {ledger.in_log:,} · twice in it {ledger.copies_in_log:,}",
+            f" · refused {ledger.refused:,} · sent again {tally.duplicates:,}",
         ),
-        _fact("refused", (f"{ledger.refused:,}", "yellow"), f" · {reasons}" if reasons else ""),
-        _fact(
-            "sent again",
-            f"{tally.duplicates:,} events, recognised as duplicates",
-            (f" · {failed:,} calls failed", "red") if failed else "",
-        ),
-        _fact("services", ("● ", "green"), "Kafka   ", ("● ", "green"), f"ingestion, answers in {latency}"),
         _fact(
             "meanwhile",
-            f"{tally.stalled:,} stalls · {lost:,} lost · {tally.offline_now:,} offline",
-            f" · {tally.clocks_set:,} clocks set",
+            f"stalls {tally.stalled:,} · lost {lost:,} · offline {tally.offline_now:,}",
+            f" · clocks set {tally.clocks_set:,}",
         ),
+    ]
+
+
+def _enrichment_facts(scene: Scene) -> list[Text]:
+    ledger, joins, fresh_us = scene.ledger, scene.joins, scene.fresh_us
+    rows = texts.NOTHING if scene.gauges.rows is None else f"{scene.gauges.rows:,}"
+    return [
+        _fact(
+            "enriched",
+            (f"{ledger.enriched:,}", "bold green"),
+            (f" · {ledger.doubled:,} twice" if ledger.doubled else " · none twice", "red" if ledger.doubled else ""),
+            f" · {texts.span(fresh_us.quantile(0.5))} after receipt (p99 {texts.span(fresh_us.quantile(0.99))})",
+        ),
+        _fact("joins", joins_text(scene).replace("history ", "")),
+        _fact(
+            "corrected",
+            (f"{joins.corrections:,}", "yellow"),
+            f" · to be corrected {joins.wrong:,} · lag {lag_text(scene)}",
+        ),
+        _fact("profiles", f"{rows} rows · {changes_text(scene)}"),
+        _fact("newest SQL", f"{scene.truth.newest or texts.NOTHING}"),
     ]
 
 
@@ -92,12 +115,12 @@ def _fact(label: str, *parts: str | tuple[str, str]) -> Text:
     return line
 
 
-def _errors(scene: Scene) -> Table:
+def _errors(scene: Scene, *, by_method: bool) -> Table:
     table = _table()
     for heading in ERROR_HEADINGS:
         first = heading is ERROR_HEADINGS.name
         table.add_column(heading, justify="left" if first else "right", no_wrap=True, min_width=24 if first else 7)
-    for row in error_rows(scene.accuracy):
+    for row in error_rows(scene.accuracy, by_method=by_method):
         style = "bold green" if row.name == "penstock" else "red" if row.name.startswith("peers") else ""
         table.add_row(*row, style=style)
     return table
@@ -105,10 +128,10 @@ def _errors(scene: Scene) -> Table:
 
 def _tail(scene: Scene, lines: int) -> RenderableType:
     table = _table()
-    for heading in ("from the log (UTC)", "true within", "the device claimed", "event", "device"):
-        table.add_column(heading, no_wrap=True, min_width=10)
+    for heading in ("time (UTC)", "within", "device's claim", "enriched event", "joined with"):
+        table.add_column(heading, no_wrap=True, min_width=9)
     for sighting in list(scene.sightings.newest)[-lines:]:
-        table.add_row(*_cells(sighting), style="bold magenta" if sighting.is_guest else "")
+        table.add_row(*_cells(sighting), style=_style(sighting))
     for _ in range(lines - len(scene.sightings.newest)):
         table.add_row("")
     return table
@@ -120,8 +143,14 @@ def _cells(sighting: Sighting) -> tuple[str, ...]:
         texts.bound(sighting.bound_us),
         texts.claimed_time(sighting.claimed_us, sighting.corrected_us),
         sighting.type,
-        sighting.device_id,
+        f"{sighting.joined} (rev {sighting.revision})" if sighting.revision else sighting.joined,
     )
+
+
+def _style(sighting: Sighting) -> str:
+    if sighting.is_guest:
+        return "bold magenta"
+    return "yellow" if sighting.revision else ""
 
 
 def _hints(scene: Scene) -> list[Text]:

@@ -1,6 +1,6 @@
 """What was seen, in plain words, and whether it is as we promise.
 
-In:  the scene, when everything has been read from the log. Out: text of at most 79 columns, and the verdict. Pure.
+In:  the scene, when everything has been read from the logs. Out: text of at most 79 columns, and the verdict. Pure.
 """
 
 from collections.abc import Iterator
@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from penstock.demo import texts
 from penstock.demo.accuracy import COVERAGE_LEAST
-from penstock.demo.scene import ERROR_HEADINGS, ErrorRow, Scene, error_rows
+from penstock.demo.ending import CATCH_UP_S
+from penstock.demo.scene import ERROR_HEADINGS, ErrorRow, Scene, changes_text, error_rows, joins_text
 
 # Each with room for the widest that it may hold and a blank: 190,000,000 events, 119 min, ± 119 min, 100.00 %.
 _WIDTHS = (24, 12, 8, 8, 8, 10, 9)
@@ -25,7 +26,9 @@ class Finding(NamedTuple):
 def findings(scene: Scene) -> Iterator[Finding]:
     """All of them have to be kept."""
     yield _nothing_lost(scene)
-    yield _resends(scene)
+    yield _once(scene)
+    yield _joined(scene)
+    yield _table(scene)
     yield _refusals(scene)
     yield _times(scene)
     yield _bounds(scene)
@@ -56,7 +59,7 @@ def summary(scene: Scene) -> list[str]:
 def _nothing_lost(scene: Scene) -> Finding:
     ledger = scene.ledger
     lost, left = ledger.awaited, ledger.unacknowledged
-    lines = [f"acknowledged {ledger.acknowledged:,} · in the log {ledger.in_log:,} · lost {lost:,}"]
+    lines = [f"acknowledged {ledger.acknowledged:,} · in the raw log {ledger.in_log:,} · lost {lost:,}"]
     if left:
         lines.append(f"{left:,} more were still on the devices when time was up")
     if scene.tally.failed:
@@ -66,16 +69,51 @@ def _nothing_lost(scene: Scene) -> Finding:
         return Finding(False, "The log could not be read to its end in time; is this machine too busy?", tuple(lines))
     if ledger.acknowledged == 0:
         return Finding(False, "Nothing was acknowledged.", tuple(lines))
-    title = "Every acknowledged event is in the log." if lost == 0 else "Acknowledged events are not in the log!"
+    title = "Every acknowledged event is durable." if lost == 0 else "Acknowledged events are not in the log!"
     return Finding(lost == 0, title, tuple(lines))
 
 
-def _resends(scene: Scene) -> Finding:
-    tally, copies = scene.tally, scene.ledger.copies_in_log
-    again = f"events that came again {tally.duplicates:,}"
-    line = f"replies lost {tally.replies_lost:,} · {again} · twice in the log {copies:,}"
-    # At least once is what ingestion promises; enrichment drops the copies.
-    return Finding(True, "What was sent again was recognised.", (line,))
+def _once(scene: Scene) -> Finding:
+    ledger, tally, fresh_us = scene.ledger, scene.tally, scene.fresh_us
+    lost, doubled = ledger.unenriched, ledger.doubled
+    lines = (
+        f"enriched {ledger.enriched:,} · lost {lost:,} · doubled {doubled:,}",
+        f"to be read {texts.span(fresh_us.quantile(0.5))} after ingestion had them,"
+        f" 99 % within {texts.span(fresh_us.quantile(0.99))}",
+        f"replies lost {tally.replies_lost:,} · events that came again {tally.duplicates:,}"
+        f" · twice in the raw log {ledger.copies_in_log:,}",
+    )
+    if doubled:
+        return Finding(False, "Events are in the enriched log more than once!", lines)
+    if lost:
+        return Finding(False, f"Enrichment did not bring out every event within {CATCH_UP_S:.0f} s!", lines)
+    if not scene.is_enriched_log_read:
+        return Finding(False, "The enriched log could not be read to its end in time.", lines)
+    return Finding(True, "Every one of them came out enriched, exactly once.", lines)
+
+
+def _joined(scene: Scene) -> Finding:
+    joins = scene.joins
+    lines = [
+        joins_text(scene),
+        f"so as first emitted; {joins.corrections:,} were corrected when a change had come later",
+        f"judged by the times of PostgreSQL's commits {joins.judged:,} · wrong {joins.wrong:,}",
+    ]
+    if joins.wrong or joins.unjudged:
+        lines += [f"{joins.unjudged:,} could not be judged"] if joins.unjudged else []
+        lines += [f"for example {joins.example}"] if joins.example else []
+        return Finding(False, f"Joins were not right within {CATCH_UP_S:.0f} s!", tuple(lines))
+    return Finding(True, "Every join is with the profile that was valid when the event happened.", tuple(lines))
+
+
+def _table(scene: Scene) -> Finding:
+    lines = (f"{changes_text(scene)} in SQL", f"rows compared {scene.rows_compared:,}")
+    if scene.rows_differing is None:
+        return Finding(False, "The table could not be compared with the database.", lines)
+    title = "Enrichment's table is what the database has."
+    if scene.rows_differing:
+        title = f"Enrichment's table is not what the database has after {CATCH_UP_S:.0f} s!"
+    return Finding(scene.rows_differing == 0, title, (lines[0], f"{lines[1]} · differing {scene.rows_differing:,}"))
 
 
 def _refusals(scene: Scene) -> Finding:
@@ -104,7 +142,7 @@ def _bounds(scene: Scene) -> Finding:
     if ours.coverage is None:
         return Finding(True, "There were no bounds to check.", ())
     line = (
-        f"the truth is within the stated bound for {texts.percent(ours.coverage)} of {ours.bound_us.count:,}; "
+        f"the truth is within the bound for {texts.percent(ours.coverage)} of {ours.bound_us.count:,}; "
         f"median ± {texts.span(ours.bound_us.quantile(0.5))}"
     )
     if not scene.accuracy.bounds_hold:

@@ -30,6 +30,14 @@ def span(span_us: int | None) -> str:
     return f"{span_us} µs"
 
 
+def count(number: int) -> str:
+    """For example 13,020; from a million on for example 1.2 M."""
+    if number < 1_000_000:
+        return f"{number:,}"
+    millions = number / 1_000_000
+    return f"{millions:,.0f} M" if millions >= 9.95 else f"{millions:.1f} M"
+
+
 def bound(bound_us: int | None) -> str:
     return "± ?" if bound_us is None else f"± {span(bound_us)}"
 

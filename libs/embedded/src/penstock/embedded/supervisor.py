@@ -168,7 +168,7 @@ class Supervisor:
 
     def _is_interrupted(self) -> bool:
         return self._stops_requested > 0 or any(
-            process.exit_code is not None and not process.expected_to_end for process in self._processes.values()
+            process.exit_code is not None and not process.expected_to_end for process in list(self._processes.values())
         )
 
     def _await(self, met: Callable[[], bool], timeout_s: float | None) -> None:

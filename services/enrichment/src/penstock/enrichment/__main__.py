@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -27,6 +28,8 @@ logger = logging.getLogger("penstock.enrichment")
 
 # The engine's thread never waits for long while it has work; look-ups should not wait for it longer than this.
 SWITCH_INTERVAL_S = 0.0005
+# Events in the horizon live for minutes and make no cycles: look for garbage rarely.
+GARBAGE_THRESHOLDS = (50_000, 20, 100)
 
 
 def main(arguments: list[str], environment: dict[str, str]) -> int:
@@ -42,6 +45,7 @@ def main(arguments: list[str], environment: dict[str, str]) -> int:
         sys.stderr.write(f"penstock enrichment cannot start:\n{error}\n")
         return 2
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
     with held, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         code = runner.run(run(config, pipeline, address))
     logger.info("stopped")

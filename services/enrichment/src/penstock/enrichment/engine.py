@@ -6,6 +6,7 @@ after it finds the event in the horizon. Whoever asks from another thread (look-
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 from collections import Counter
@@ -16,9 +17,10 @@ from typing import Any
 
 from penstock.enrichment.follower import Follower
 from penstock.enrichment.intake.step import IntakeStep
+from penstock.enrichment.join.emission import Counts
 from penstock.enrichment.join.horizon import Horizon
 from penstock.enrichment.join.joiner import Joiner
-from penstock.enrichment.join.step import Counts, JoinStep
+from penstock.enrichment.join.step import JoinStep
 from penstock.enrichment.metrics import Metrics
 from penstock.enrichment.transactor import Transactor
 
@@ -69,6 +71,7 @@ class Engine:
         if self.stopping.is_set():
             return
         parts = self._parts = self._build()
+        gc.freeze()  # what is loaded now stays
         self.loaded.set()
         self._on_progress()
         looked = monotonic()

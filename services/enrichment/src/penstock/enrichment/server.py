@@ -22,9 +22,11 @@ from penstock.enrichment.failpoints import failpoint
 from penstock.enrichment.follower import Followed, Follower
 from penstock.enrichment.intake.step import REJECTED as REJECTED_CHANGES
 from penstock.enrichment.intake.step import IntakeStep
+from penstock.enrichment.join.emission import RAW
 from penstock.enrichment.join.horizon import Horizon
 from penstock.enrichment.join.joiner import Joiner, plans_of
-from penstock.enrichment.join.step import ENRICHED, RAW, REJECTED, SEEN, JoinStep
+from penstock.enrichment.join.step import TOPICS as JOIN_TOPICS
+from penstock.enrichment.join.step import JoinStep
 from penstock.enrichment.metrics import Metrics
 from penstock.enrichment.servicer import SERVICE, EnrichmentServicer
 from penstock.enrichment.tables import History
@@ -72,7 +74,7 @@ class Instance:
         self._plans = plans_of(pipeline, topics.tables)
 
     async def topics_are_there(self) -> None:
-        names = [RAW, ENRICHED, SEEN, REJECTED, REJECTED_CHANGES, *self._topics.tables.values()]
+        names = [*JOIN_TOPICS, REJECTED_CHANGES, *self._topics.tables.values()]
         await topics_are_there(self._kafka, self._topics, names, missing=self._config.topics)
 
     def follower(self) -> Follower:

@@ -27,16 +27,22 @@ class Assembly:
     def __init__(self, batch: RawBatchView, source: Position) -> None:
         self.source = source.SerializeToString()
         self._clock = sized(_SENT, batch.sent.SerializeToString()) + _RECEIVED + varint(batch.stamp.received_us)
-        self._shared = sized(_DEVICE, batch.device_id.encode()) + sized(_SOURCE, self.source)
+        self._device = batch.device_id.encode()
+        self._shared = sized(_DEVICE, self._device) + sized(_SOURCE, self.source)
         self._boot = sized(_BOOT, batch.boot_id.encode())
         self._hows: dict[tuple[int, int | None, int, bool, bool], bytes] = {}
+
+    @property
+    def shared(self) -> tuple[bytes, bytes, bytes]:
+        """What is the same for all usual events: of the event, of its clock, and of the device's id."""
+        return self._boot + self._shared, self._clock, self._device
 
     def tail(self, corrected: Corrected, key: bytes, *, has_boot: bool) -> bytes:
         """To be appended to an event's own bytes. `has_boot`: those say of which boot it is."""
         t_us, bound_us, method, domain, offset_us, clamped, spans, _ = corrected
         how = self._hows.get((method, domain, offset_us, clamped, spans))
         if how is None:
-            how = self._how(corrected)
+            how = self.how(corrected)
         bound = b"" if bound_us is None else _BOUND + varint(bound_us)
         clock = b"".join((self._clock, _CORRECTED, varint(t_us), bound, how))
         parts = (
@@ -51,7 +57,7 @@ class Assembly:
         )
         return b"".join(parts)
 
-    def _how(self, corrected: Corrected) -> bytes:
+    def how(self, corrected: Corrected) -> bytes:
         """How the time was found: nearly always the same for all events of a batch."""
         _, _, method, domain, offset_us, clamped, spans, _ = corrected
         named = zip(

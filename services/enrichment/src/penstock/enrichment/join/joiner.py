@@ -86,48 +86,51 @@ def plans_of(pipeline: Pipeline, topics: Mapping[str, str]) -> dict[str, tuple[P
     }
 
 
-class _Known:
+class Known:
     """What was said of a row: its newest version holds from its time on, which most events ask for; others by version.
 
     The newest version is never evicted, so it can be kept here until the row changes.
     """
 
-    __slots__ = ("from_us", "newest", "older", "row")
+    __slots__ = ("encoded", "from_us", "newest", "older", "row", "rows")
 
     def __init__(self, row: Row, from_us: int, newest: Answer) -> None:
         self.row = row
         self.from_us = from_us
         self.newest = newest
         self.older: dict[tuple[int, Version | None], Answer] = {}
+        # As an event with this enrichment alone has them.
+        self.rows = (row,)
+        self.encoded = (newest.encoded,)
 
 
 class Joiner:
     def __init__(self, plans: Mapping[str, Sequence[Plan]], tables: Mapping[str, AsOf]) -> None:
-        self._plans = {kind: tuple(of_kind) for kind, of_kind in plans.items() if of_kind}
+        self.plans = {kind: tuple(of_kind) for kind, of_kind in plans.items() if of_kind}
         self._by_number = {plan.number: plan for of_kind in plans.values() for plan in of_kind}
         self._by_name = {(kind, plan.name): plan for kind, of_kind in plans.items() for plan in of_kind}
         self._tables = tables
         # An author writes many posts between two changes of a profile: the same bytes again.
-        self._known: dict[int, dict[str, _Known]] = {number: {} for number in self._by_number}
+        self._known: dict[int, dict[bytes, Known]] = {number: {} for number in self._by_number}
         self.wait_us_max = max((plan.wait_us for plan in self._by_number.values()), default=0)
 
     def is_early(self, event: Event, t_us: int, waited_us: int) -> bool:
         """Whether a table that the event may wait for has not come as far as the event's time."""
-        for plan in self._plans.get(event.type, ()):
+        for plan in self.plans.get(event.type, ()):
             if waited_us < plan.wait_us and (self._tables[plan.table].newest_us or 0) < t_us:
                 return True
         return False
 
     def join(self, event: Event, t_us: int) -> Joined:
         """With the tables as they are now, as far as row_changed() told."""
-        plans = self._plans.get(event.type)
+        plans = self.plans.get(event.type)
         if plans is None:
             return NOTHING
         value = event.attributes.get
         if len(plans) == 1 and len(plans[0].on) == 1:  # the usual case, in few steps
             plan = plans[0]
             known, answer = self._one(plan, row_key((value(plan.on[0], ""),)), t_us)
-            return Joined((known.row,), (answer,))
+            return Joined(known.rows, (answer,))
         keys = [row_key([value(name, "") for name in plan.on]) for plan in plans]
         found = [self._one(plan, key, t_us) for plan, key in zip(plans, keys, strict=True)]
         return Joined(tuple(known.row for known, _ in found), tuple(answer for _, answer in found))
@@ -149,29 +152,37 @@ class Joiner:
             if key is None:
                 self._known[plan.number].clear()
             else:
-                self._known[plan.number].pop(key, None)
+                self._known[plan.number].pop(key.encode(), None)
 
-    def _one(self, plan: Plan, key: str, t_us: int) -> tuple[_Known, Answer]:
-        known = self._known[plan.number].get(key)
-        if known is None:
-            known = self._learn(plan, key)
-        if t_us >= known.from_us:
-            return known, known.newest
+    def remembered(self, plan: Plan) -> dict[bytes, Known]:
+        """What is remembered of a plan's rows, by key. To look into; learn() adds."""
+        return self._known[plan.number]
+
+    def learn(self, plan: Plan, key: bytes) -> Known:
+        """Asks the table for a row that is not remembered."""
+        of_plan, text = self._known[plan.number], key.decode()
+        if len(of_plan) >= CACHE_MAX:
+            of_plan.clear()
+        newest = self._tables[plan.table].newest(text)
+        known = of_plan[key] = Known(
+            Row(plan.number, plan.table, text), _since_us(newest), answer_of(plan, text, newest)
+        )
+        return known
+
+    def older(self, plan: Plan, known: Known, t_us: int) -> Answer:
+        """What was valid before the row's newest version."""
+        key = known.row.key
         found = self._tables[plan.table].as_of(key, t_us)
         which = (int(found.status), found.version)
         answer = known.older.get(which)
         if answer is None:
             answer = known.older[which] = answer_of(plan, key, found)
-        return known, answer
+        return answer
 
-    def _learn(self, plan: Plan, key: str) -> _Known:
-        of_plan = self._known[plan.number]
-        if len(of_plan) >= CACHE_MAX:
-            of_plan.clear()
-        newest = self._tables[plan.table].newest(key)
-        row = Row(plan.number, plan.table, key)
-        known = of_plan[key] = _Known(row, _since_us(newest), answer_of(plan, key, newest))
-        return known
+    def _one(self, plan: Plan, key: str, t_us: int) -> tuple[Known, Answer]:
+        key_bytes = key.encode()
+        known = self._known[plan.number].get(key_bytes) or self.learn(plan, key_bytes)
+        return known, known.newest if t_us >= known.from_us else self.older(plan, known, t_us)
 
 
 def _since_us(newest: Found) -> int:

@@ -26,7 +26,7 @@ _tuple: Final = tuple.__new__  # a NamedTuple's own constructor takes three time
 _partition: Final = lru_cache(maxsize=100_000)(murmur2_partition)
 
 
-class _Shape(NamedTuple):
+class RowShape(NamedTuple):
     """What an event type does to a table. `columns` are sorted, as a map's entries are in protobuf's fixed order."""
 
     head: bytes
@@ -39,7 +39,7 @@ class _Shape(NamedTuple):
 
 class RowWriter:
     def __init__(self, pipeline: Pipeline, topics: TopicMap) -> None:
-        self._shapes = {
+        self.shapes = {
             kind: _shape(pipeline, topics, declared.table, op)
             for kind, event_type in pipeline.event_types.items()
             for declared, op in ((event_type.upserts, Op.OP_UPSERT), (event_type.deletes, Op.OP_DELETE))
@@ -48,14 +48,14 @@ class RowWriter:
 
     def __contains__(self, kind: str) -> bool:
         """Whether events of this type change a table."""
-        return kind in self._shapes
+        return kind in self.shapes
 
     def change(self, event: Event, valid_from_us: int, position: bytes, source: bytes) -> Output:
         """The change as a record of its table's topic, in the partition where the rows that it joins with are.
 
         `position` is from position_of, `source` an encoded Position.
         """
-        shape = self._shapes[event.type]
+        shape = self.shapes[event.type]
         value = event.attributes.get
         key = row_key([value(part, "") for part in shape.key])
         key_bytes = key.encode()
@@ -77,10 +77,10 @@ class RowWriter:
         return _tuple(Output, (shape.topic, key_bytes, b"".join(parts), _partition(subject, shape.partitions)))
 
 
-def _shape(pipeline: Pipeline, topics: TopicMap, name: str, op: Op.ValueType) -> _Shape:
+def _shape(pipeline: Pipeline, topics: TopicMap, name: str, op: Op.ValueType) -> RowShape:
     table, topic, columns = pipeline.tables[name], topics.tables[name], pipeline.columns_of(name)
     assert columns is not None, "a table of events has the columns that its events have"
-    return _Shape(
+    return RowShape(
         RowChange(table=name, op=op).SerializeToString() + _KEY,
         table.key,
         tuple((one, _entry_name(one)) for one in sorted(columns)) if op == Op.OP_UPSERT else (),

@@ -8,79 +8,30 @@ Out: events.enriched.v1, one record per event that was not seen before, its own 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from confluent_kafka import TopicPartition
 from google.protobuf.message import DecodeError
-from penstock.clock import BatchClock, batch_clock, correct_event
+from penstock.clock import batch_clock, correct_event
 from penstock.enrich.v1.seen_pb2 import SeenWindow
-from penstock.enrichment.join.assembly import Assembly
+from penstock.enrichment.join.emission import ENRICHED, RAW, REJECTED, Counts, Emission
 from penstock.enrichment.join.horizon import Emitted, Horizon
 from penstock.enrichment.join.joiner import Joiner
 from penstock.enrichment.join.recovery import emitted_before, restore_seen
-from penstock.enrichment.join.refusals import (
-    DUPLICATE,
-    NOT_A_BATCH,
-    NOT_AN_EVENT,
-    TOO_OLD,
-    Unfit,
-    dead_letter,
-    unknown_type,
-)
-from penstock.enrichment.join.rows import RowWriter, position_of
-from penstock.enrichment.join.seen import Ranges, Seen, Verdict
+from penstock.enrichment.join.seen import Seen
 from penstock.enrichment.tables import Status
 from penstock.enrichment.transactor import Output, Record
-from penstock.events.v1.event_pb2 import Event, Position
-from penstock.events.v1.raw_batch_pb2 import RawBatchView, Rejection
+from penstock.events.v1.event_pb2 import Event
+from penstock.events.v1.raw_batch_pb2 import RawBatchView
 from penstock.pipeline import Pipeline, row_key
 from penstock.topics import TopicMap
 
-RAW, ENRICHED, SEEN, REJECTED = "events.raw.v1", "events.enriched.v1", "enrichment.seen.v1", "events.rejected.v1"
+SEEN = "enrichment.seen.v1"
+TOPICS = (RAW, ENRICHED, SEEN, REJECTED)
 CORRECTIONS_MAX = 2_000
-# A NamedTuple's own constructor takes three times as long.
-_tuple = tuple.__new__
 
 # What a topic holds now: of some partitions or all, from a record's time on (milliseconds) or from the beginning.
 ReadLog = Callable[[str, Collection[int] | None, int | None], Iterable[Record]]
-
-
-@dataclass(slots=True)
-class Counts:
-    """Since the start."""
-
-    events: int = 0
-    duplicates: int = 0
-    corrections: int = 0
-    rows: int = 0
-    rejected: Counter[str] = field(default_factory=Counter)  # by reason
-    joins: Counter[tuple[str, str]] = field(default_factory=Counter)  # by table and status
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.events + other.events,
-            self.duplicates + other.duplicates,
-            self.corrections + other.corrections,
-            self.rows + other.rows,
-            self.rejected + other.rejected,
-            self.joins + other.joins,
-        )
-
-
-class _Open(NamedTuple):
-    """The batch under way, and what all of its events need."""
-
-    view: RawBatchView
-    source: Position
-    clock: BatchClock
-    assembly: Assembly
-    seen: Seen
-    ranges: Ranges  # of the batch's own boot
-    now_us: int
-    out: list[Output]
 
 
 class JoinStep:
@@ -97,28 +48,23 @@ class JoinStep:
         read: ReadLog,
         now_us: Callable[[], int],
     ) -> None:
-        self._pipeline = pipeline
-        self._topics = {name: topics.kafka_name(name) for name in (RAW, ENRICHED, SEEN, REJECTED)}
-        self._enriched = self._topics[ENRICHED]
+        self._seen_topic, self._enriched = topics.kafka_name(SEEN), topics.kafka_name(ENRICHED)
         self._joiner = joiner
         self._horizon = horizon
         self._boots_max = boots_max
         self._read = read
         self._now_us = now_us
-        self._rows = RowWriter(pipeline, topics)
-        self._keys = {kind: event_type.key for kind, event_type in pipeline.event_types.items()}
+        self._emission = Emission(pipeline, topics, joiner, horizon)
         self._seen: dict[int, Seen] = {}
         self._looked_at: list[tuple[Emitted, tuple[bytes, ...]]] = []
-        self._staged = Counts()
         self.counts = Counts()
-        self.newest_received_us = 0
 
     def restore(self, partitions: Sequence[TopicPartition]) -> None:
         numbers = {place.partition for place in partitions}
         if not numbers:
             return
         fresh = {number: Seen(self._boots_max) for number in numbers}
-        restore_seen(self._read(self._topics[SEEN], numbers, None), fresh)
+        restore_seen(self._read(self._seen_topic, numbers, None), fresh)
         self._seen |= fresh
         since_ms = max(0, (self._now_us() - self._horizon.age_us_max) // 1000)
         for event in emitted_before(self._read(self._enriched, None, since_ms), numbers, self._joiner):
@@ -153,98 +99,30 @@ class JoinStep:
 
     def process(self, messages: Sequence[Record]) -> list[Output]:
         out: list[Output] = []
+        now_us = self._now_us()
         for message in messages:
-            self._batch(message, out)
+            self._emission.batch(message, self._seen[message.partition() or 0], now_us, out)
         for number, seen in self._seen.items():
             out.extend(self._changelog(number, seen))
         return out
 
-    def _batch(self, message: Record, out: list[Output]) -> None:
-        source = Position(topic=RAW, partition=message.partition() or 0, offset=message.offset() or 0)
-        value = message.value() or b""
-        try:
-            view = RawBatchView.FromString(value)
-        except DecodeError:
-            out.append(self._rejected(None, source, [self._set_aside(0, NOT_A_BATCH, value, source)]))
-            return
-        seen = self._seen[source.partition]
-        clock, ranges = batch_clock(view.sent, view.stamp), seen.boot(view.device_id, view.boot_id)
-        batch = _Open(view, source, clock, Assembly(view, source), seen, ranges, self._now_us(), out)
-        self.newest_received_us = view.stamp.received_us
-        refused, rejections = set(view.stamp.refused), []
-        for index, raw in enumerate(view.events):
-            if index in refused:
-                continue
-            try:
-                event = Event.FromString(raw)
-            except DecodeError:
-                rejections.append(self._set_aside(index, NOT_AN_EVENT, raw, source))
-                continue
-            unfit = self._unfit(event, batch)
-            if unfit is None:
-                self._emit(event, raw, batch)
-            elif unfit is not DUPLICATE:
-                rejections.append(self._set_aside(index, unfit, raw, source))
-        if rejections:
-            out.append(self._rejected(view, source, rejections))
-
-    def _unfit(self, event: Event, batch: _Open) -> Unfit | None:
-        """None: take it. A DUPLICATE is dropped; all else must be set aside."""
-        if event.type not in self._keys:
-            return unknown_type(event.type)
-        seq, boot_id = event.seq, event.boot_id
-        if not seq:
-            verdict = batch.seen.take_id(batch.view.device_id, event.id)
-        elif not boot_id or boot_id == batch.view.boot_id:
-            verdict = batch.ranges.add(seq)
-        else:
-            verdict = batch.seen.take(batch.view.device_id, boot_id, seq)
-        if verdict is Verdict.NEW:
-            return None
-        if verdict is Verdict.DUPLICATE:
-            self._staged.duplicates += 1
-            return DUPLICATE
-        return TOO_OLD
-
-    def _emit(self, event: Event, raw: bytes, batch: _Open) -> None:
-        view, kind, own_boot = batch.view, event.type, event.boot_id
-        corrected = correct_event(event, batch.clock, view.boot_id)
-        t_us = corrected.corrected_us
-        attribute = self._keys[kind]
-        key = (event.attributes.get(attribute, "") if attribute is not None else view.device_id).encode()
-        base = raw + batch.assembly.tail(corrected, key, has_boot=bool(own_boot))
-        rows, answers = self._joiner.join(event, t_us)
-        staged = self._staged
-        staged.events += 1
-        if rows:
-            encoded = tuple([answer.encoded for answer in answers])
-            for answer in answers:
-                staged.joins[answer.label] += 1
-            self._horizon.add(Emitted(batch.source.partition, key, base, t_us, batch.now_us, 0, rows, encoded))
-            base = b"".join((base, *encoded))
-        batch.out.append(_tuple(Output, (self._enriched, key, base, None)))
-        if kind in self._rows:
-            position = position_of(view.device_id, own_boot or view.boot_id, event)
-            staged.rows += 1
-            batch.out.append(self._rows.change(event, t_us, position, batch.assembly.source))
-
     def _changelog(self, number: int, seen: Seen) -> Iterator[Output]:
         for device_id, boot_id in seen.excess():
-            yield Output(self._topics[SEEN], row_key((device_id, boot_id)).encode(), None, number)
+            yield Output(self._seen_topic, row_key((device_id, boot_id)).encode(), None, number)
         for (device_id, boot_id), ranges in seen.staged_ranges():
             key = row_key((device_id, boot_id))
             window = SeenWindow(
                 key=key, device_id=device_id, boot_id=boot_id, ranges=ranges.edges, forgotten=ranges.forgotten
             )
-            yield Output(self._topics[SEEN], key.encode(), window.SerializeToString(), number)
+            yield Output(self._seen_topic, key.encode(), window.SerializeToString(), number)
         for device_id, ids in seen.staged_ids():
             key = row_key((device_id, "", "ids"))
             window = SeenWindow(key=key, device_id=device_id, ids=ids)
-            yield Output(self._topics[SEEN], key.encode(), window.SerializeToString(), number)
+            yield Output(self._seen_topic, key.encode(), window.SerializeToString(), number)
 
     def lag_s(self) -> float:
         """How long ago the batch joined last had been received."""
-        return max(0, self._now_us() - self.newest_received_us) / 1_000_000
+        return max(0, self._now_us() - self._emission.newest_received_us) / 1_000_000
 
     def has_due(self) -> bool:
         return self._horizon.has_suspects()
@@ -255,9 +133,9 @@ class JoinStep:
             encoded = self._again(event)
             self._looked_at.append((event, encoded))
             if encoded != event.enrichments:
-                self._staged.corrections += 1
+                self._emission.staged.corrections += 1
                 revision = Event(revision=event.revision + 1).SerializeToString()
-                out.append(Output(self._topics[ENRICHED], event.key, b"".join((event.base, *encoded, revision))))
+                out.append(Output(self._enriched, event.key, b"".join((event.base, *encoded, revision))))
         return out
 
     def _again(self, event: Emitted) -> tuple[bytes, ...]:
@@ -279,21 +157,12 @@ class JoinStep:
         self._looked_at.clear()
         self._horizon.commit()
         self._horizon.expire(self._now_us())
-        self.counts = self.counts + self._staged
-        self._staged = Counts()
+        self.counts = self.counts + self._emission.staged
+        self._emission.staged = Counts()
 
     def rolled_back(self) -> None:
         for seen in self._seen.values():
             seen.rollback()
         self._looked_at.clear()
         self._horizon.rollback()
-        self._staged = Counts()
-
-    def _set_aside(self, index: int, why: Unfit, raw: bytes, source: Position) -> Rejection:
-        self._staged.rejected[why.label] += 1
-        return Rejection(index=index, reason=why.reason, detail=why.detail, event=raw, source=source)
-
-    def _rejected(self, batch: RawBatchView | None, source: Position, rejections: Iterable[Rejection]) -> Output:
-        letter = dead_letter(batch, rejections)
-        key = letter.device_id or f"{source.partition}"
-        return Output(self._topics[REJECTED], key.encode(), letter.SerializeToString())
+        self._emission.staged = Counts()

@@ -1,0 +1,1 @@
+"""Protobuf's bytes, walked and written by compiled code, for whoever handles very many events a second."""
