@@ -50,6 +50,11 @@ def test_a_deleted_row_says_since_when() -> None:
     assert lines == ["t k: deleted, since 2026-01-01 12:00:00.000000Z", "  version LSN 1/ABC"]
 
 
+def test_a_column_that_nobody_knows_is_named() -> None:
+    row = Row(RowStatus.MATCHED, {"a": "1"}, NOON_US, LSN, (), stale=False, unknown=("bio",))
+    assert text(Lookup("t", "k"), row)[-1] == "  (unknown, because the source did not say: bio)"
+
+
 def test_a_row_for_programs() -> None:
     row = Row(RowStatus.MATCHED, {"b": "2", "a": "1"}, NOON_US, LSN, (Place("tables.t.v1", 0, 7),), stale=False)
     assert json.loads(json.dumps(row_fields(Lookup("t", ("k", "l"), 5), row))) == {
@@ -59,6 +64,7 @@ def test_a_row_for_programs() -> None:
         "status": "MATCHED",
         "found": True,
         "columns": {"a": "1", "b": "2"},
+        "unknown_columns": [],
         "valid_from": "2026-01-01 12:00:00.000000Z",
         "valid_from_us": NOON_US,
         "position": "0000000100000abc",

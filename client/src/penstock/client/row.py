@@ -60,6 +60,8 @@ class Row:
     """The newest record of each partition that the table held when it answered."""
     stale: bool
     """The consistency that was asked for was not reached, which the caller had allowed."""
+    unknown: tuple[str, ...] = ()
+    """Columns that the row has but whose value the source did not give: not NULL, and never guessed."""
 
     @property
     def found(self) -> bool:
@@ -116,6 +118,7 @@ def row_of(response: LookupResponse) -> Row:
         response.version.position,
         places_of(response.applied),
         response.stale,
+        tuple(response.unknown_columns),
     )
 
 

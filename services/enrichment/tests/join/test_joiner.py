@@ -74,6 +74,14 @@ def test_keys_of_several_values_and_chosen_columns() -> None:
     assert answers[1].label == ("links", "matched")
 
 
+def test_a_value_that_nobody_knows_is_said_to_be_unknown() -> None:
+    tables = Tables()
+    tables["links"].apply(Change("ann/a%2Fb", UPSERT, {"b": "2"}, ("a", "c"), Version(1, b"p")), 0, 0)
+    _, answers = tables.joiner.join(EVENT, 5)
+    (link,) = Event.FromString(answers[1].encoded).enrichments
+    assert (dict(link.columns), list(link.unknown_columns)) == ({}, ["a"])  # the other columns were not asked for
+
+
 def test_an_enrichment_that_was_emitted_says_what_it_asked_for() -> None:
     tables = Tables()
     rows, answers = tables.joiner.join(EVENT, 5)

@@ -35,6 +35,8 @@ def row_lines(lookup: Lookup, row: Row, zone: tzinfo | None = UTC) -> Iterator[t
     width = max((len(visible(name)) for name in row.columns), default=0)
     for name, value in sorted(row.columns.items()):
         yield f"  {visible(name):{width}}  {visible(excerpt(value, _VALUE_CHARS_MAX))}", ""
+    if row.unknown:
+        yield f"  (unknown, because the source did not say: {', '.join(map(visible, row.unknown))})", "dim"
     if row.found and not row.columns:
         yield "  (no columns besides the key)", "dim"
 
@@ -59,6 +61,7 @@ def row_fields(lookup: Lookup, row: Row) -> dict[str, Any]:
         "status": row.status.name,
         "found": row.found,
         "columns": dict(sorted(row.columns.items())),
+        "unknown_columns": list(row.unknown),
         "valid_from": None if row.valid_from_us is None else time_text(row.valid_from_us),
         "valid_from_us": row.valid_from_us,
         "position": row.position.hex(),

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from penstock.events.v1 import event_pb2 as penstock_dot_events_dot_v1_dot_event__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fpenstock/enrich/v1/enrich.proto\x12\x12penstock.enrich.v1\x1a\x1epenstock/events/v1/event.proto\"\x9f\x01\n\rLookupRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\x15\n\x08\x61s_of_us\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x39\n\x0b\x63onsistency\x18\x04 \x01(\x0b\x32$.penstock.events.v1.ConsistencyToken\x12\x13\n\x0b\x61llow_stale\x18\x05 \x01(\x08\x42\x0b\n\t_as_of_us\"\xa7\x02\n\x0eLookupResponse\x12\x34\n\x06status\x18\x01 \x01(\x0e\x32$.penstock.events.v1.EnrichmentStatus\x12@\n\x07\x63olumns\x18\x02 \x03(\x0b\x32/.penstock.enrich.v1.LookupResponse.ColumnsEntry\x12/\n\x07version\x18\x03 \x01(\x0b\x32\x1e.penstock.events.v1.RowVersion\x12-\n\x07\x61pplied\x18\x04 \x03(\x0b\x32\x1c.penstock.events.v1.Position\x12\r\n\x05stale\x18\x05 \x01(\x08\x1a.\n\x0c\x43olumnsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x98\x01\n\x12\x42\x61tchLookupRequest\x12\x32\n\x07lookups\x18\x01 \x03(\x0b\x32!.penstock.enrich.v1.LookupRequest\x12\x39\n\x0b\x63onsistency\x18\x02 \x01(\x0b\x32$.penstock.events.v1.ConsistencyToken\x12\x13\n\x0b\x61llow_stale\x18\x03 \x01(\x08\"L\n\x13\x42\x61tchLookupResponse\x12\x35\n\tresponses\x18\x01 \x03(\x0b\x32\".penstock.enrich.v1.LookupResponse\" \n\x0f\x44\x65scribeRequest\x12\r\n\x05table\x18\x01 \x01(\t\"H\n\x10\x44\x65scribeResponse\x12\x34\n\x06tables\x18\x01 \x03(\x0b\x32$.penstock.enrich.v1.TableDescription\"\xa9\x01\n\x10TableDescription\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04rows\x18\x02 \x01(\x03\x12\x10\n\x08versions\x18\x03 \x01(\x03\x12\r\n\x05\x62ytes\x18\x04 \x01(\x03\x12-\n\x07\x61pplied\x18\x05 \x03(\x0b\x32\x1c.penstock.events.v1.Position\x12\x13\n\x0blag_records\x18\x06 \x01(\x03\x12\x14\n\x0c\x63ontent_hash\x18\x07 \x01(\x0c\":\n\x0ePreviewRequest\x12(\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x19.penstock.events.v1.Event\";\n\x0fPreviewResponse\x12(\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x19.penstock.events.v1.Event2\xef\x02\n\x11\x45nrichmentService\x12O\n\x06Lookup\x12!.penstock.enrich.v1.LookupRequest\x1a\".penstock.enrich.v1.LookupResponse\x12^\n\x0b\x42\x61tchLookup\x12&.penstock.enrich.v1.BatchLookupRequest\x1a\'.penstock.enrich.v1.BatchLookupResponse\x12U\n\x08\x44\x65scribe\x12#.penstock.enrich.v1.DescribeRequest\x1a$.penstock.enrich.v1.DescribeResponse\x12R\n\x07Preview\x12\".penstock.enrich.v1.PreviewRequest\x1a#.penstock.enrich.v1.PreviewResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fpenstock/enrich/v1/enrich.proto\x12\x12penstock.enrich.v1\x1a\x1epenstock/events/v1/event.proto\"\x9f\x01\n\rLookupRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\x15\n\x08\x61s_of_us\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x39\n\x0b\x63onsistency\x18\x04 \x01(\x0b\x32$.penstock.events.v1.ConsistencyToken\x12\x13\n\x0b\x61llow_stale\x18\x05 \x01(\x08\x42\x0b\n\t_as_of_us\"\xc0\x02\n\x0eLookupResponse\x12\x34\n\x06status\x18\x01 \x01(\x0e\x32$.penstock.events.v1.EnrichmentStatus\x12@\n\x07\x63olumns\x18\x02 \x03(\x0b\x32/.penstock.enrich.v1.LookupResponse.ColumnsEntry\x12/\n\x07version\x18\x03 \x01(\x0b\x32\x1e.penstock.events.v1.RowVersion\x12-\n\x07\x61pplied\x18\x04 \x03(\x0b\x32\x1c.penstock.events.v1.Position\x12\r\n\x05stale\x18\x05 \x01(\x08\x12\x17\n\x0funknown_columns\x18\x06 \x03(\t\x1a.\n\x0c\x43olumnsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x98\x01\n\x12\x42\x61tchLookupRequest\x12\x32\n\x07lookups\x18\x01 \x03(\x0b\x32!.penstock.enrich.v1.LookupRequest\x12\x39\n\x0b\x63onsistency\x18\x02 \x01(\x0b\x32$.penstock.events.v1.ConsistencyToken\x12\x13\n\x0b\x61llow_stale\x18\x03 \x01(\x08\"L\n\x13\x42\x61tchLookupResponse\x12\x35\n\tresponses\x18\x01 \x03(\x0b\x32\".penstock.enrich.v1.LookupResponse\" \n\x0f\x44\x65scribeRequest\x12\r\n\x05table\x18\x01 \x01(\t\"H\n\x10\x44\x65scribeResponse\x12\x34\n\x06tables\x18\x01 \x03(\x0b\x32$.penstock.enrich.v1.TableDescription\"\xa9\x01\n\x10TableDescription\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04rows\x18\x02 \x01(\x03\x12\x10\n\x08versions\x18\x03 \x01(\x03\x12\r\n\x05\x62ytes\x18\x04 \x01(\x03\x12-\n\x07\x61pplied\x18\x05 \x03(\x0b\x32\x1c.penstock.events.v1.Position\x12\x13\n\x0blag_records\x18\x06 \x01(\x03\x12\x14\n\x0c\x63ontent_hash\x18\x07 \x01(\x0c\":\n\x0ePreviewRequest\x12(\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x19.penstock.events.v1.Event\";\n\x0fPreviewResponse\x12(\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x19.penstock.events.v1.Event2\xef\x02\n\x11\x45nrichmentService\x12O\n\x06Lookup\x12!.penstock.enrich.v1.LookupRequest\x1a\".penstock.enrich.v1.LookupResponse\x12^\n\x0b\x42\x61tchLookup\x12&.penstock.enrich.v1.BatchLookupRequest\x1a\'.penstock.enrich.v1.BatchLookupResponse\x12U\n\x08\x44\x65scribe\x12#.penstock.enrich.v1.DescribeRequest\x1a$.penstock.enrich.v1.DescribeResponse\x12R\n\x07Preview\x12\".penstock.enrich.v1.PreviewRequest\x1a#.penstock.enrich.v1.PreviewResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,23 +37,23 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LOOKUPREQUEST']._serialized_start=88
   _globals['_LOOKUPREQUEST']._serialized_end=247
   _globals['_LOOKUPRESPONSE']._serialized_start=250
-  _globals['_LOOKUPRESPONSE']._serialized_end=545
-  _globals['_LOOKUPRESPONSE_COLUMNSENTRY']._serialized_start=499
-  _globals['_LOOKUPRESPONSE_COLUMNSENTRY']._serialized_end=545
-  _globals['_BATCHLOOKUPREQUEST']._serialized_start=548
-  _globals['_BATCHLOOKUPREQUEST']._serialized_end=700
-  _globals['_BATCHLOOKUPRESPONSE']._serialized_start=702
-  _globals['_BATCHLOOKUPRESPONSE']._serialized_end=778
-  _globals['_DESCRIBEREQUEST']._serialized_start=780
-  _globals['_DESCRIBEREQUEST']._serialized_end=812
-  _globals['_DESCRIBERESPONSE']._serialized_start=814
-  _globals['_DESCRIBERESPONSE']._serialized_end=886
-  _globals['_TABLEDESCRIPTION']._serialized_start=889
-  _globals['_TABLEDESCRIPTION']._serialized_end=1058
-  _globals['_PREVIEWREQUEST']._serialized_start=1060
-  _globals['_PREVIEWREQUEST']._serialized_end=1118
-  _globals['_PREVIEWRESPONSE']._serialized_start=1120
-  _globals['_PREVIEWRESPONSE']._serialized_end=1179
-  _globals['_ENRICHMENTSERVICE']._serialized_start=1182
-  _globals['_ENRICHMENTSERVICE']._serialized_end=1549
+  _globals['_LOOKUPRESPONSE']._serialized_end=570
+  _globals['_LOOKUPRESPONSE_COLUMNSENTRY']._serialized_start=524
+  _globals['_LOOKUPRESPONSE_COLUMNSENTRY']._serialized_end=570
+  _globals['_BATCHLOOKUPREQUEST']._serialized_start=573
+  _globals['_BATCHLOOKUPREQUEST']._serialized_end=725
+  _globals['_BATCHLOOKUPRESPONSE']._serialized_start=727
+  _globals['_BATCHLOOKUPRESPONSE']._serialized_end=803
+  _globals['_DESCRIBEREQUEST']._serialized_start=805
+  _globals['_DESCRIBEREQUEST']._serialized_end=837
+  _globals['_DESCRIBERESPONSE']._serialized_start=839
+  _globals['_DESCRIBERESPONSE']._serialized_end=911
+  _globals['_TABLEDESCRIPTION']._serialized_start=914
+  _globals['_TABLEDESCRIPTION']._serialized_end=1083
+  _globals['_PREVIEWREQUEST']._serialized_start=1085
+  _globals['_PREVIEWREQUEST']._serialized_end=1143
+  _globals['_PREVIEWRESPONSE']._serialized_start=1145
+  _globals['_PREVIEWRESPONSE']._serialized_end=1204
+  _globals['_ENRICHMENTSERVICE']._serialized_start=1207
+  _globals['_ENRICHMENTSERVICE']._serialized_end=1574
 # @@protoc_insertion_point(module_scope)

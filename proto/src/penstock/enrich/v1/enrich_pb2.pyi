@@ -92,6 +92,7 @@ class LookupResponse(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     APPLIED_FIELD_NUMBER: _builtins.int
     STALE_FIELD_NUMBER: _builtins.int
+    UNKNOWN_COLUMNS_FIELD_NUMBER: _builtins.int
     status: _event_pb2.EnrichmentStatus.ValueType
     """What was found."""
     stale: _builtins.bool
@@ -108,6 +109,10 @@ class LookupResponse(_message.Message):
     def applied(self) -> _containers.RepeatedCompositeFieldContainer[_event_pb2.Position]:
         """The state of the table that this was answered from."""
 
+    @_builtins.property
+    def unknown_columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Columns that the row has but whose value the source did not give: not the same as empty."""
+
     def __init__(
         self,
         *,
@@ -116,10 +121,11 @@ class LookupResponse(_message.Message):
         version: _event_pb2.RowVersion | None = ...,
         applied: _abc.Iterable[_event_pb2.Position] | None = ...,
         stale: _builtins.bool = ...,
+        unknown_columns: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied", b"applied", "columns", b"columns", "stale", b"stale", "status", b"status", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied", b"applied", "columns", b"columns", "stale", b"stale", "status", b"status", "unknown_columns", b"unknown_columns", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1epenstock/events/v1/event.proto\x12\x12penstock.events.v1\"\xf5\x03\n\x05\x45vent\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0b\n\x03seq\x18\x03 \x01(\x04\x12\x30\n\x08occurred\x18\x04 \x01(\x0b\x32\x1e.penstock.events.v1.DeviceTime\x12=\n\nattributes\x18\x05 \x03(\x0b\x32).penstock.events.v1.Event.AttributesEntry\x12\x0c\n\x04\x64\x61ta\x18\x06 \x01(\x0c\x12\x14\n\x0c\x63ontent_type\x18\x07 \x01(\t\x12\x0f\n\x07\x62oot_id\x18\x08 \x01(\t\x12\x13\n\x0btraceparent\x18\t \x01(\t\x12\x12\n\ntracestate\x18\n \x01(\t\x12\x11\n\tdevice_id\x18\x10 \x01(\t\x12\x0b\n\x03key\x18\x11 \x01(\t\x12(\n\x05\x63lock\x18\x12 \x01(\x0b\x32\x19.penstock.events.v1.Clock\x12\x33\n\x0b\x65nrichments\x18\x13 \x03(\x0b\x32\x1e.penstock.events.v1.Enrichment\x12\x10\n\x08revision\x18\x14 \x01(\r\x12,\n\x06source\x18\x15 \x01(\x0b\x32\x1c.penstock.events.v1.Position\x1a\x31\n\x0f\x41ttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01J\x04\x08\x0b\x10\x10\"C\n\nDeviceTime\x12\x0f\n\x07wall_us\x18\x01 \x01(\x03\x12\x16\n\tsteady_us\x18\x02 \x01(\x03H\x00\x88\x01\x01\x42\x0c\n\n_steady_us\"\xaf\x02\n\x05\x43lock\x12,\n\x04sent\x18\x01 \x01(\x0b\x32\x1e.penstock.events.v1.DeviceTime\x12\x13\n\x0breceived_us\x18\x02 \x01(\x03\x12\x14\n\x0c\x63orrected_us\x18\x03 \x01(\x03\x12\x1b\n\x0e\x65rror_bound_us\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12/\n\x06method\x18\x05 \x01(\x0e\x32\x1f.penstock.events.v1.ClockMethod\x12/\n\x06\x64omain\x18\x06 \x01(\x0e\x32\x1f.penstock.events.v1.ClockDomain\x12\x11\n\toffset_us\x18\x07 \x01(\x03\x12\x0f\n\x07\x63lamped\x18\x08 \x01(\x08\x12\x17\n\x0fspans_clock_set\x18\t \x01(\x08\x42\x11\n\x0f_error_bound_us\"\xb9\x02\n\nEnrichment\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05table\x18\x02 \x01(\t\x12\x0b\n\x03key\x18\x03 \x01(\t\x12\x34\n\x06status\x18\x04 \x01(\x0e\x32$.penstock.events.v1.EnrichmentStatus\x12<\n\x07\x63olumns\x18\x05 \x03(\x0b\x32+.penstock.events.v1.Enrichment.ColumnsEntry\x12/\n\x07version\x18\x06 \x01(\x0b\x32\x1e.penstock.events.v1.RowVersion\x12,\n\x06source\x18\x07 \x01(\x0b\x32\x1c.penstock.events.v1.Position\x1a.\n\x0c\x43olumnsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"5\n\nRowVersion\x12\x15\n\rvalid_from_us\x18\x01 \x01(\x03\x12\x10\n\x08position\x18\x02 \x01(\x0c\"<\n\x08Position\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x0e\n\x06offset\x18\x03 \x01(\x03\"C\n\x10\x43onsistencyToken\x12/\n\tpositions\x18\x01 \x03(\x0b\x32\x1c.penstock.events.v1.Position*\x8f\x01\n\x0b\x43lockMethod\x12\x1c\n\x18\x43LOCK_METHOD_UNSPECIFIED\x10\x00\x12\x15\n\x11\x43LOCK_METHOD_ECHO\x10\x01\x12\x18\n\x14\x43LOCK_METHOD_ONE_WAY\x10\x02\x12\x16\n\x12\x43LOCK_METHOD_NAIVE\x10\x03\x12\x19\n\x15\x43LOCK_METHOD_RECEIVED\x10\x04*[\n\x0b\x43lockDomain\x12\x1c\n\x18\x43LOCK_DOMAIN_UNSPECIFIED\x10\x00\x12\x15\n\x11\x43LOCK_DOMAIN_WALL\x10\x01\x12\x17\n\x13\x43LOCK_DOMAIN_STEADY\x10\x02*\xb9\x01\n\x10\x45nrichmentStatus\x12!\n\x1d\x45NRICHMENT_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n\x19\x45NRICHMENT_STATUS_MATCHED\x10\x01\x12\x1d\n\x19\x45NRICHMENT_STATUS_MISSING\x10\x02\x12\x1d\n\x19\x45NRICHMENT_STATUS_DELETED\x10\x03\x12%\n!ENRICHMENT_STATUS_HISTORY_EVICTED\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1epenstock/events/v1/event.proto\x12\x12penstock.events.v1\"\xf5\x03\n\x05\x45vent\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0b\n\x03seq\x18\x03 \x01(\x04\x12\x30\n\x08occurred\x18\x04 \x01(\x0b\x32\x1e.penstock.events.v1.DeviceTime\x12=\n\nattributes\x18\x05 \x03(\x0b\x32).penstock.events.v1.Event.AttributesEntry\x12\x0c\n\x04\x64\x61ta\x18\x06 \x01(\x0c\x12\x14\n\x0c\x63ontent_type\x18\x07 \x01(\t\x12\x0f\n\x07\x62oot_id\x18\x08 \x01(\t\x12\x13\n\x0btraceparent\x18\t \x01(\t\x12\x12\n\ntracestate\x18\n \x01(\t\x12\x11\n\tdevice_id\x18\x10 \x01(\t\x12\x0b\n\x03key\x18\x11 \x01(\t\x12(\n\x05\x63lock\x18\x12 \x01(\x0b\x32\x19.penstock.events.v1.Clock\x12\x33\n\x0b\x65nrichments\x18\x13 \x03(\x0b\x32\x1e.penstock.events.v1.Enrichment\x12\x10\n\x08revision\x18\x14 \x01(\r\x12,\n\x06source\x18\x15 \x01(\x0b\x32\x1c.penstock.events.v1.Position\x1a\x31\n\x0f\x41ttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01J\x04\x08\x0b\x10\x10\"C\n\nDeviceTime\x12\x0f\n\x07wall_us\x18\x01 \x01(\x03\x12\x16\n\tsteady_us\x18\x02 \x01(\x03H\x00\x88\x01\x01\x42\x0c\n\n_steady_us\"\xaf\x02\n\x05\x43lock\x12,\n\x04sent\x18\x01 \x01(\x0b\x32\x1e.penstock.events.v1.DeviceTime\x12\x13\n\x0breceived_us\x18\x02 \x01(\x03\x12\x14\n\x0c\x63orrected_us\x18\x03 \x01(\x03\x12\x1b\n\x0e\x65rror_bound_us\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12/\n\x06method\x18\x05 \x01(\x0e\x32\x1f.penstock.events.v1.ClockMethod\x12/\n\x06\x64omain\x18\x06 \x01(\x0e\x32\x1f.penstock.events.v1.ClockDomain\x12\x11\n\toffset_us\x18\x07 \x01(\x03\x12\x0f\n\x07\x63lamped\x18\x08 \x01(\x08\x12\x17\n\x0fspans_clock_set\x18\t \x01(\x08\x42\x11\n\x0f_error_bound_us\"\xd2\x02\n\nEnrichment\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05table\x18\x02 \x01(\t\x12\x0b\n\x03key\x18\x03 \x01(\t\x12\x34\n\x06status\x18\x04 \x01(\x0e\x32$.penstock.events.v1.EnrichmentStatus\x12<\n\x07\x63olumns\x18\x05 \x03(\x0b\x32+.penstock.events.v1.Enrichment.ColumnsEntry\x12/\n\x07version\x18\x06 \x01(\x0b\x32\x1e.penstock.events.v1.RowVersion\x12,\n\x06source\x18\x07 \x01(\x0b\x32\x1c.penstock.events.v1.Position\x12\x17\n\x0funknown_columns\x18\x08 \x03(\t\x1a.\n\x0c\x43olumnsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"5\n\nRowVersion\x12\x15\n\rvalid_from_us\x18\x01 \x01(\x03\x12\x10\n\x08position\x18\x02 \x01(\x0c\"<\n\x08Position\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x0e\n\x06offset\x18\x03 \x01(\x03\"C\n\x10\x43onsistencyToken\x12/\n\tpositions\x18\x01 \x03(\x0b\x32\x1c.penstock.events.v1.Position*\x8f\x01\n\x0b\x43lockMethod\x12\x1c\n\x18\x43LOCK_METHOD_UNSPECIFIED\x10\x00\x12\x15\n\x11\x43LOCK_METHOD_ECHO\x10\x01\x12\x18\n\x14\x43LOCK_METHOD_ONE_WAY\x10\x02\x12\x16\n\x12\x43LOCK_METHOD_NAIVE\x10\x03\x12\x19\n\x15\x43LOCK_METHOD_RECEIVED\x10\x04*[\n\x0b\x43lockDomain\x12\x1c\n\x18\x43LOCK_DOMAIN_UNSPECIFIED\x10\x00\x12\x15\n\x11\x43LOCK_DOMAIN_WALL\x10\x01\x12\x17\n\x13\x43LOCK_DOMAIN_STEADY\x10\x02*\xb9\x01\n\x10\x45nrichmentStatus\x12!\n\x1d\x45NRICHMENT_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n\x19\x45NRICHMENT_STATUS_MATCHED\x10\x01\x12\x1d\n\x19\x45NRICHMENT_STATUS_MISSING\x10\x02\x12\x1d\n\x19\x45NRICHMENT_STATUS_DELETED\x10\x03\x12%\n!ENRICHMENT_STATUS_HISTORY_EVICTED\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,12 +35,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EVENT_ATTRIBUTESENTRY']._serialized_options = b'8\001'
   _globals['_ENRICHMENT_COLUMNSENTRY']._loaded_options = None
   _globals['_ENRICHMENT_COLUMNSENTRY']._serialized_options = b'8\001'
-  _globals['_CLOCKMETHOD']._serialized_start=1436
-  _globals['_CLOCKMETHOD']._serialized_end=1579
-  _globals['_CLOCKDOMAIN']._serialized_start=1581
-  _globals['_CLOCKDOMAIN']._serialized_end=1672
-  _globals['_ENRICHMENTSTATUS']._serialized_start=1675
-  _globals['_ENRICHMENTSTATUS']._serialized_end=1860
+  _globals['_CLOCKMETHOD']._serialized_start=1461
+  _globals['_CLOCKMETHOD']._serialized_end=1604
+  _globals['_CLOCKDOMAIN']._serialized_start=1606
+  _globals['_CLOCKDOMAIN']._serialized_end=1697
+  _globals['_ENRICHMENTSTATUS']._serialized_start=1700
+  _globals['_ENRICHMENTSTATUS']._serialized_end=1885
   _globals['_EVENT']._serialized_start=55
   _globals['_EVENT']._serialized_end=556
   _globals['_EVENT_ATTRIBUTESENTRY']._serialized_start=501
@@ -50,13 +50,13 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CLOCK']._serialized_start=628
   _globals['_CLOCK']._serialized_end=931
   _globals['_ENRICHMENT']._serialized_start=934
-  _globals['_ENRICHMENT']._serialized_end=1247
-  _globals['_ENRICHMENT_COLUMNSENTRY']._serialized_start=1201
-  _globals['_ENRICHMENT_COLUMNSENTRY']._serialized_end=1247
-  _globals['_ROWVERSION']._serialized_start=1249
-  _globals['_ROWVERSION']._serialized_end=1302
-  _globals['_POSITION']._serialized_start=1304
-  _globals['_POSITION']._serialized_end=1364
-  _globals['_CONSISTENCYTOKEN']._serialized_start=1366
-  _globals['_CONSISTENCYTOKEN']._serialized_end=1433
+  _globals['_ENRICHMENT']._serialized_end=1272
+  _globals['_ENRICHMENT_COLUMNSENTRY']._serialized_start=1226
+  _globals['_ENRICHMENT_COLUMNSENTRY']._serialized_end=1272
+  _globals['_ROWVERSION']._serialized_start=1274
+  _globals['_ROWVERSION']._serialized_end=1327
+  _globals['_POSITION']._serialized_start=1329
+  _globals['_POSITION']._serialized_end=1389
+  _globals['_CONSISTENCYTOKEN']._serialized_start=1391
+  _globals['_CONSISTENCYTOKEN']._serialized_end=1458
 # @@protoc_insertion_point(module_scope)

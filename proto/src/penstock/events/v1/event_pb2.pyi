@@ -342,6 +342,7 @@ class Enrichment(_message.Message):
     COLUMNS_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     SOURCE_FIELD_NUMBER: _builtins.int
+    UNKNOWN_COLUMNS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name that pipeline.yaml gives it."""
     table: _builtins.str
@@ -362,6 +363,10 @@ class Enrichment(_message.Message):
     def source(self) -> Global___Position:
         """Where that version stands in its log."""
 
+    @_builtins.property
+    def unknown_columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Columns that the row has but whose value the source did not give: not the same as empty."""
+
     def __init__(
         self,
         *,
@@ -372,10 +377,11 @@ class Enrichment(_message.Message):
         columns: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         version: Global___RowVersion | None = ...,
         source: Global___Position | None = ...,
+        unknown_columns: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["source", b"source", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "key", b"key", "name", b"name", "source", b"source", "status", b"status", "table", b"table", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "key", b"key", "name", b"name", "source", b"source", "status", b"status", "table", b"table", "unknown_columns", b"unknown_columns", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -162,7 +162,9 @@ class EnrichmentServicer:
 
 
 def _response(found: Found) -> enrich_pb2.LookupResponse:
-    response = enrich_pb2.LookupResponse(status=EnrichmentStatus.ValueType(int(found.status)), columns=found.columns)
+    response = enrich_pb2.LookupResponse(
+        status=EnrichmentStatus.ValueType(int(found.status)), columns=found.columns, unknown_columns=found.unknown
+    )
     if found.version is not None:
         response.version.CopyFrom(
             RowVersion(valid_from_us=found.version.valid_from_us, position=found.version.position)

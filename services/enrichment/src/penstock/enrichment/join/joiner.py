@@ -204,7 +204,11 @@ def answer_of(plan: Plan, key: str, found: Found) -> Answer:
 
 def _encode(plan: Plan, key: str, found: Found) -> bytes:
     enrichment = Enrichment(
-        name=plan.name, table=plan.table, key=key, status=EnrichmentStatus.ValueType(int(found.status))
+        name=plan.name,
+        table=plan.table,
+        key=key,
+        status=EnrichmentStatus.ValueType(int(found.status)),
+        unknown_columns=[name for name in found.unknown if plan.columns is None or name in plan.columns],
     )
     for name, value in found.columns.items():
         if plan.columns is None or name in plan.columns:
