@@ -111,6 +111,6 @@ def test_a_snapshot_of_another_declaration_is_refused(log: Log) -> None:
 
 def test_waiting_for_a_log_that_stops_is_bounded(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     follower = log.follower()
-    monkeypatch.setattr("penstock.enrichment.follower.TIMEOUT_S", 0.2)
+    monkeypatch.setattr("penstock.enrichment.follower.HOLDS_TIMEOUT_S", 0.2)
     with pytest.raises(Exception, match="stopped coming before their end"):
         follower.wait_until_holds({(log.name, 0): 5})

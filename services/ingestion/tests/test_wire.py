@@ -13,6 +13,7 @@ from penstock.ingestion import wire
 from penstock.ingestion.errors import BadRequest
 from penstock.ingestion.gate import Gate, Inspection, Limits
 from penstock.pipeline import Pipeline, load
+from penstock.wire.fields import utf8
 
 WIDE = Limits()
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -138,4 +139,4 @@ def test_utf8_is_judged_as_python_does(raw: bytes) -> None:
         valid = True
     except UnicodeDecodeError:
         valid = False
-    assert bool(wire.utf8(data.ctypes.data, 0, len(raw))) == valid
+    assert bool(utf8(data.ctypes.data, 0, len(raw))) == valid

@@ -26,27 +26,36 @@ def content(
     *,
     partitions: Collection[int] | None = None,
     since_ms: int | None = None,
+    wait_for_open: bool = False,
     timeout_s: float = TIMEOUT_S,
 ) -> Iterator[Message]:
-    """Every record that the topic holds now: of all partitions or some, from the beginning or a record's time on."""
-    consumer = Consumer(
-        {
-            **client_config,
-            "group.id": "penstock-content",  # librdkafka wants one; nothing is committed to it
-            "enable.auto.commit": False,
-            "isolation.level": "read_committed",
-            "enable.partition.eof": True,
-            "fetch.wait.max.ms": 50,
-            "fetch.queue.backoff.ms": 5,
-        }
-    )
+    """Every record that the topic holds now: of all partitions or some, from the beginning or a record's time on.
+
+    What was committed behind a transaction that is still open cannot be read yet. With `wait_for_open` it is waited
+    for: whoever died within a transaction leaves it open until its timeout.
+    """
+    consumer = Consumer(_config(client_config, "read_committed"))
+    asker = Consumer(_config(client_config, "read_uncommitted" if wait_for_open else "read_committed"))
     try:
-        spans = _spans(consumer, topic, partitions, timeout_s)
+        spans = _spans(asker, topic, partitions, timeout_s)
         if since_ms is not None:
-            spans = _later_spans(consumer, topic, spans, since_ms, timeout_s)
+            spans = _later_spans(asker, topic, spans, since_ms, timeout_s)
         yield from _until_the_end(consumer, topic, spans, timeout_s)
     finally:
+        asker.close()
         consumer.close()
+
+
+def _config(client_config: Mapping[str, str], isolation: str) -> dict[str, str | bool | int]:
+    return {
+        **client_config,
+        "group.id": "penstock-content",  # librdkafka wants one; nothing is committed to it
+        "enable.auto.commit": False,
+        "isolation.level": isolation,
+        "enable.partition.eof": True,
+        "fetch.wait.max.ms": 50,
+        "fetch.queue.backoff.ms": 5,
+    }
 
 
 def _until_the_end(consumer: Consumer, topic: str, spans: Spans, timeout_s: float) -> Iterator[Message]:

@@ -54,7 +54,7 @@ SETTINGS = rows(
     ("group", "GROUP", "penstock-enrichment", text, "the consumer group; instances of one share the work"),
     ("state_folder", "STATE_FOLDER", "", folder, "where snapshots of tables are kept; none: tables load from the log"),
     ("snapshot_changes", "SNAPSHOT_CHANGES", "100000", whole(1, 10**9), "changes of a table between two snapshots"),
-    ("records_max", "RECORDS_MAX", "200", whole(1, 10_000), "raw records per transaction"),
+    ("records_max", "RECORDS_MAX", "100", whole(1, 10_000), "raw records per transaction"),
     ("horizon_events_max", "HORIZON_EVENTS_MAX", "200000", whole(1, 10**8), "events that can still be corrected"),
     ("horizon_age_s", "HORIZON_AGE_S", "600", whole(1, 86_400), "how long an event can still be corrected"),
     ("boots_max", "BOOTS_MAX", "200000", whole(1, 10**8), "device boots remembered per partition, for duplicates"),

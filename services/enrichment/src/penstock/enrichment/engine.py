@@ -71,6 +71,7 @@ class Engine:
         if self.stopping.is_set():
             return
         parts = self._parts = self._build()
+        self._follower.wait_until_holds(self._follower.ends())
         gc.freeze()  # what is loaded now stays
         self.loaded.set()
         self._on_progress()

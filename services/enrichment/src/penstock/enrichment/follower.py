@@ -22,11 +22,13 @@ from google.protobuf.message import DecodeError
 from penstock.enrichment.tables import Applied, History, Table, change_of, snapshot
 from penstock.tables.v1.row_change_pb2 import RowChange
 from penstock.topics.admin import Admin
+from penstock.topics.content import PASSING
 from penstock.topics.errors import KafkaUnreachableError
 
 logger = logging.getLogger(__name__)
 
 TIMEOUT_S = 30.0
+HOLDS_TIMEOUT_S = 90.0  # a transaction of somebody who died in it stays open for its timeout, and a bit
 BATCH = 500
 LOCKED = 25  # changes applied at a time: whoever looks something up waits no longer than for these
 RECLAIMED = 2_000  # rows looked at per call of reclaim()
@@ -93,6 +95,8 @@ class Follower:
         self.counts = Counts()
         self._folder = folder
         self._consumer = Consumer(_consumer_config(kafka), logger=logger)
+        # Knows where logs end, though the end be hidden behind a transaction that is still open.
+        self._asker = Consumer({**_consumer_config(kafka), "isolation.level": "read_uncommitted"}, logger=logger)
         ids = Admin(kafka, TIMEOUT_S).ids(one.topic for one in followed)
         self._states = {one.topic: self._start(one, ids[one.topic]) for one in followed}
         self._by_name = {state.followed.name: state for state in self._states.values()}
@@ -114,9 +118,12 @@ class Follower:
         return None
 
     def ends(self) -> dict[tuple[str, int], int]:
-        """Where each table's log ends now."""
+        """Where each table's log ends now, with what transactions that are still open hide."""
+        return self._ends(self._asker)
+
+    def _ends(self, asker: Consumer) -> dict[tuple[str, int], int]:
         return {
-            (topic, partition): self._consumer.get_watermark_offsets(TopicPartition(topic, partition), TIMEOUT_S)[1]
+            (topic, partition): _span(asker, TopicPartition(topic, partition))[1]
             for topic, state in self._states.items()
             for partition in state.next_offsets
         }
@@ -135,7 +142,7 @@ class Follower:
 
     def load(self, stop: Callable[[], bool]) -> None:
         """Returns when the tables hold what their logs held when it was called, or when `stop` says so."""
-        ends = self.ends()
+        ends = self._ends(self._consumer)  # a transaction that we died in ourselves is open until parts are built
         missing = {place: end - self._states[place[0]].next_offsets[place[1]] for place, end in ends.items()}
         self.progress.total = sum(max(0, count) for count in missing.values())
         places = [
@@ -156,8 +163,8 @@ class Follower:
         """Applies until the tables hold these ends; what changes meanwhile is told by the next poll()."""
         began = monotonic()
         while not self.holds(ends):
-            if monotonic() - began > TIMEOUT_S:
-                raise KafkaUnreachableError("tables", TIMEOUT_S, "their logs stopped coming before their end")
+            if monotonic() - began > HOLDS_TIMEOUT_S:
+                raise KafkaUnreachableError("tables", HOLDS_TIMEOUT_S, "their logs stopped coming before their end")
             self._untold += self._apply_some(0.1).changes
 
     def poll(self, wait_s: float) -> Polled:
@@ -231,8 +238,7 @@ class Follower:
         """From the snapshot if there is a good one, else empty."""
         metadata = self._consumer.list_topics(followed.topic, timeout=TIMEOUT_S).topics[followed.topic]
         firsts = {
-            number: self._consumer.get_watermark_offsets(TopicPartition(followed.topic, number), TIMEOUT_S)
-            for number in metadata.partitions
+            number: _span(self._consumer, TopicPartition(followed.topic, number)) for number in metadata.partitions
         }
         origin = snapshot.Origin(followed.name, followed.topic, topic_id, followed.definition)
         if self._folder is not None:
@@ -256,6 +262,20 @@ def _unusable(offsets: Mapping[int, int], log: Mapping[int, tuple[int, int]]) ->
         return f"it is of {len(offsets)} partitions, the topic has {len(log)}"
     ahead = [number for number, offset in offsets.items() if offset > log[number][1]]
     return f"it is ahead of the log in partitions {ahead}" if ahead else None
+
+
+def _span(consumer: Consumer, place: TopicPartition) -> tuple[int, int]:
+    """First and end offset. A partition that was made a moment ago has no leader yet: asks again."""
+    deadline = monotonic() + TIMEOUT_S
+    while True:
+        try:
+            first, end = consumer.get_watermark_offsets(place, TIMEOUT_S)
+        except KafkaException as error:
+            if error.args[0].name() not in PASSING or monotonic() > deadline:
+                raise
+            consumer.poll(0.05)  # nothing is assigned to it: gives the client time to look again
+        else:
+            return first, end
 
 
 def _consumer_config(kafka: Mapping[str, str]) -> dict[str, str | bool | int]:

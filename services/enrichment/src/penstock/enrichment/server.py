@@ -20,6 +20,7 @@ from penstock.enrichment.consistency import Consistency
 from penstock.enrichment.engine import Engine, Parts
 from penstock.enrichment.failpoints import failpoint
 from penstock.enrichment.follower import Followed, Follower
+from penstock.enrichment.intake import UnusableTableError, check_sources
 from penstock.enrichment.intake.step import REJECTED as REJECTED_CHANGES
 from penstock.enrichment.intake.step import IntakeStep
 from penstock.enrichment.join.emission import RAW
@@ -41,6 +42,7 @@ from penstock.topics.errors import TopicsError
 logger = logging.getLogger(__name__)
 
 ASK_TIMEOUT_S = 10.0
+RESTORE_TIMEOUT_S = 90.0  # a transaction of somebody who died in it stays open for its timeout, and a bit
 MESSAGE_BYTES_MAX = 4 << 20
 
 
@@ -123,7 +125,18 @@ class Instance:
         )
 
     def _read(self, topic: str, partitions: Collection[int] | None, since_ms: int | None) -> Iterable[Record]:
-        return content(self._kafka, topic, partitions=partitions, since_ms=since_ms)
+        return content(
+            self._kafka,
+            topic,
+            partitions=partitions,
+            since_ms=since_ms,
+            wait_for_open=True,
+            timeout_s=RESTORE_TIMEOUT_S,
+        )
+
+    def held(self, topic: str) -> Iterable[Record]:
+        """What a topic that is not ours holds now; nothing, if it is not there yet."""
+        return content(self._kafka, topic)
 
     def servicer(self, follower: Follower, consistency: Consistency) -> EnrichmentServicer:
         return EnrichmentServicer(
@@ -161,7 +174,8 @@ async def serve(
     try:
         if not await _either(stop.wait(), instance.topics_are_there()):
             return 0
-    except TopicsError as error:
+        await asyncio.to_thread(check_sources, pipeline, instance.held)
+    except (TopicsError, UnusableTableError) as error:
         logger.error("cannot serve: %s", error)  # noqa: TRY400 -- its text says all; a traceback would hide it
         return 1
     loop = asyncio.get_running_loop()

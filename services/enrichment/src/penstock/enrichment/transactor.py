@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from penstock.enrichment.orphans import Orphans
 
 logger = logging.getLogger(__name__)
 
@@ -106,19 +107,22 @@ class Transactor:
     ) -> None:
         self._step = step
         self._producer_config = _producer_config(kafka, transactional_id)
-        self._records_max = records_max
+        self._records_max = self._records_now = records_max
         self._failpoint = failpoint
         self._assigned: set[tuple[str, int]] = set()
         self._to_restore: list[TopicPartition] = []
         self._held: list[Message] = []
         self._producer = self._new_producer()
         self._consumer = Consumer(_consumer_config(kafka, group, transactional_id), logger=logger)
-        self._consumer.subscribe(
-            list(topics), on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
-        )
+        self._topics = list(topics)
+        self._orphans = Orphans(kafka=kafka, group=group, member=transactional_id, topics=self._topics)
+        self._subscribe()
 
     def round(self, wait_s: float) -> Report:
         """Waits for input up to `wait_s`, then does one transaction if there is anything to do."""
+        if not self._held and self._orphans.must_rejoin():
+            self._consumer.unsubscribe()
+            self._subscribe()
         messages, self._held = self._held or self._read(wait_s), []
         if self._to_restore:
             self._restore(self._to_restore)
@@ -135,7 +139,13 @@ class Transactor:
             self._start_over(error, messages)
             return Report(len(messages), 0, committed=False)
         self._step.committed()
+        self._records_now = min(2 * self._records_now, self._records_max)
         return Report(len(messages), written, committed=True)
+
+    def _subscribe(self) -> None:
+        self._consumer.subscribe(
+            self._topics, on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
+        )
 
     def assigned(self) -> list[TopicPartition]:
         return [TopicPartition(topic, partition) for topic, partition in sorted(self._assigned)]
@@ -155,7 +165,7 @@ class Transactor:
         if first is None:
             return []
         # consume() alone would wait until it has as many as asked for.
-        messages = [first, *self._consumer.consume(self._records_max - 1, 0)]
+        messages = [first, *self._consumer.consume(self._records_now - 1, 0)] if self._records_now > 1 else [first]
         return [message for message in messages if self._is_record(message)]
 
     def _is_record(self, message: Message) -> bool:
@@ -170,6 +180,7 @@ class Transactor:
 
     def _transact(self, messages: Sequence[Message]) -> int:
         self._producer.begin_transaction()
+        self._failpoint("before_produce")
         written = self._write(self._step.process(messages)) + self._write(self._step.due())
         self._failpoint("after_produce")
         # Sent even if nothing was read: it is what fences us if our partitions went elsewhere.
@@ -210,6 +221,8 @@ class Transactor:
         if cause.code() in {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}:
             raise Fenced(cause.str()) from error
         self._step.rolled_back()
+        # If it took longer than Kafka lets a transaction take, the next one must be smaller, or it would never end.
+        self._records_now = max(1, self._records_now // 2)
         self._producer = self._new_producer()  # waits until the old transaction is committed or aborted
         places = self.assigned()
         self._step.forget(places)
@@ -258,7 +271,7 @@ def _producer_config(kafka: Mapping[str, str], transactional_id: str) -> dict[st
         "linger.ms": 100,  # until a batch is full or the commit, which flushes; fewer wake-ups, larger batches
         "message.max.bytes": 8 << 20,
         "queue.buffering.max.messages": 500_000,
-        "transaction.timeout.ms": 60_000,
+        "transaction.timeout.ms": 30_000,  # of one who died: so long, others cannot see what is behind it
         "log.connection.close": False,
         **kafka,
     }

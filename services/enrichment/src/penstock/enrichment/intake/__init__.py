@@ -17,6 +17,7 @@ from penstock.enrichment.intake.outcome import (
 )
 from penstock.enrichment.intake.rejected import rejected_change
 from penstock.enrichment.intake.rows import KnownRow, RowLookup, TableRows
+from penstock.enrichment.intake.sources import check_sources
 from penstock.enrichment.intake.translate import Translator
 
 __all__ = [
@@ -33,5 +34,6 @@ __all__ = [
     "Translator",
     "UnusableTableError",
     "check_key",
+    "check_sources",
     "rejected_change",
 ]

@@ -13,8 +13,10 @@ Guaranteed, if the lookup keeps its promise (see `RowLookup`):
 - `after` is the row, the record's key is its key, `before` is not read. A change of the key is two records with two
   keys; of the first, only what the second may leave out is remembered.
 - A value that the source left out is the one before it, or unknown and counted; never guessed.
-Not seen from here: rows that were deleted while nobody recorded it (a lost replication slot) and that a second snapshot
-therefore does not have. They stay until they are deleted or the table is truncated.
+Not seen from here: rows that were deleted while nobody recorded it (a lost replication slot, a first snapshot that was
+cut short) and that the next snapshot therefore does not have. They stay until they are deleted or the table is
+truncated: a snapshot does not say whether it is of the whole table (a filter leaves out rows that exist), of this table
+only (topics can be merged), or has arrived in all partitions; and of an empty table nothing arrives at all.
 """
 
 from __future__ import annotations
