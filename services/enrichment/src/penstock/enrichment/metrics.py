@@ -84,7 +84,9 @@ class Metrics:
         )
         self.intake = Counter(
             "penstock_enrichment_intake_records",
-            "Records of change data capture by what became of them.",
+            "Records of change data capture by what became of them, and what was odd about them: column_unknown (the"
+            " source did not give it and nobody knows it), column_absent (pipeline.yaml names it, the record lacks it),"
+            " time_raised (the database's clock ran backwards), log_restarted (another server's log).",
             ("table", "outcome"),
             registry=registry,
         )

@@ -15,6 +15,7 @@ from penstock.enrichment.intake import Position, TableRows, Translator, rejected
 from penstock.enrichment.tables import Table
 from penstock.enrichment.transactor import Output, Record
 from penstock.pipeline import Pipeline, key_values
+from penstock.tables.v1.rejected_change_pb2 import ChangeRefusal
 from penstock.tables.v1.row_change_pb2 import Op, RowChange
 from penstock.topics import TopicMap, murmur2_partition
 
@@ -93,8 +94,11 @@ class IntakeStep:
         for table, translator in self.translators.items():
             counts = translator.counts
             kinds = {"upsert": counts.upserts, "delete": counts.deletes, "truncate": counts.truncates}
-            kinds |= {"column_unknown": counts.columns_unknown, "refused": counts.refused.total()}
+            kinds |= {"column_unknown": counts.columns_unknown, "column_kept": counts.columns_kept}
+            kinds |= {"column_absent": counts.columns_absent, "time_raised": counts.times_raised}
+            kinds |= {"log_restarted": counts.log_restarts, "from_snapshot": counts.from_snapshot}
             kinds |= {f"skipped_{reason.value}": count for reason, count in counts.skipped.items()}
+            kinds |= {f"refused_{_label(reason)}": count for reason, count in counts.refused.items()}
             found |= {(table, outcome): count for outcome, count in kinds.items()}
         return found
 
@@ -111,3 +115,7 @@ class IntakeStep:
     def rolled_back(self) -> None:
         for translator in self.translators.values():
             translator.rolled_back()
+
+
+def _label(reason: ChangeRefusal.ValueType) -> str:
+    return ChangeRefusal.Name(reason).removeprefix("CHANGE_REFUSAL_").lower()
