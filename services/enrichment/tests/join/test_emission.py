@@ -210,3 +210,28 @@ def test_usual_events_are_assembled_by_compiled_code(monkeypatch: pytest.MonkeyP
     assert {RowChange.FromString(one.value or b"").key for one in out if one.topic == "tables.posts.v1"} == {
         Event.FromString(one.value or b"").attributes["post_id"] for one in out if one.topic == ENRICHED
     }
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_what_would_be_larger_than_a_record_may_be_is_set_aside(compiled: bool) -> None:
+    batch = RawBatch(device_id="d", boot_id="b")
+    batch.sent.wall_us = NOW_US - 10
+    batch.stamp.CopyFrom(Stamp(received_us=NOW_US, method=CLOCK_METHOD_ECHO, domain=CLOCK_DOMAIN_WALL))
+    for seq in (1, 2):
+        attributes = {"user": "ann", "page": "x" * (600 if seq == 1 else 1)}
+        batch.events.add(type="page.viewed", seq=seq, attributes=attributes).occurred.wall_us = NOW_US - 20
+    emission, _ = world(SOCIAL, compiled=compiled)
+    emission.bytes_max = 700
+    out: list[Output] = []
+    emission.batch(Record(batch.SerializeToString()), Seen(10), NOW_US, out)
+    assert [one.topic for one in out] == [ENRICHED, REJECTED]
+    assert emission.staged.rejected == {"too_large": 1}
+    assert emission.staged.events == 1
+
+
+@pytest.mark.parametrize("value", [b"", b"\xa2\x06\x03abc", RawBatch(device_id="d").SerializeToString()])
+def test_what_ingestion_did_not_write_is_set_aside(value: bytes) -> None:
+    emission, _ = world(SOCIAL, compiled=True)
+    out: list[Output] = []
+    emission.batch(Record(value), Seen(10), NOW_US, out)
+    assert [one.topic for one in out] == [REJECTED]

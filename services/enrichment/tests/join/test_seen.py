@@ -85,3 +85,18 @@ def test_ids_are_known_up_to_a_number() -> None:
     restored.restore_ids(device_id, ids)
     assert restored.take_id("d", "0") is Verdict.DUPLICATE
     assert restored.take_id("d", "x") is Verdict.NEW
+
+
+def test_devices_without_numbers_are_as_bounded_as_boots() -> None:
+    seen = Seen(boots_max=3)
+    for number in range(10):
+        seen.take_id(f"d{number}", "an id")
+        if number >= 3:
+            assert seen.excess_ids() == [f"d{number - 3}"]
+        seen.commit()
+    assert len(seen) == 3
+    assert seen.take_id("d9", "an id") is Verdict.DUPLICATE
+    assert seen.take_id("d0", "an id") is Verdict.NEW
+    seen.restore_ids("d9", None)
+    seen.rollback()
+    assert seen.take_id("d9", "an id") is Verdict.NEW

@@ -90,7 +90,9 @@ class World:
         )
         self.step.restore([TopicPartition(RAW, 0)])
 
-    def read(self, topic: str, partitions: Collection[int] | None, since_ms: int | None) -> Iterable[Record]:
+    def read(
+        self, topic: str, partitions: Collection[int] | None, since_ms: int | None, newest_max: int | None
+    ) -> Iterable[Record]:
         for offset, output in enumerate(self.log):
             if output.topic == topic and (partitions is None or output.partition in partitions):
                 yield Record(topic, output.partition or 0, offset, output.value, output.key)

@@ -6,6 +6,7 @@ It knows nothing of a batch but its bytes. Events of devices that are not of the
 
 from collections.abc import Container
 
+from google.protobuf.message import DecodeError
 from penstock.clock import Corrected, batch_clock, correct_event
 from penstock.demo.accuracy import Accuracy
 from penstock.demo.ledger import Identity, Ledger
@@ -22,7 +23,10 @@ class Observer:
 
     def take(self, record: bytes) -> None:
         """One record of the log."""
-        batch = RawBatchView.FromString(record)
+        try:
+            batch = RawBatchView.FromString(record)
+        except DecodeError:
+            return  # not of the fleet: somebody plays with the log, and enrichment sets it aside
         if not is_ours(batch.device_id):
             return
         clock, refused = batch_clock(batch.sent, batch.stamp), frozenset(batch.stamp.refused)

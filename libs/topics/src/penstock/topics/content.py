@@ -26,11 +26,13 @@ def content(
     *,
     partitions: Collection[int] | None = None,
     since_ms: int | None = None,
+    newest_max: int | None = None,
     wait_for_open: bool = False,
     timeout_s: float = TIMEOUT_S,
 ) -> Iterator[Message]:
     """Every record that the topic holds now: of all partitions or some, from the beginning or a record's time on.
 
+    With `newest_max`, at most about so many, the newest, the same share of each partition.
     What was committed behind a transaction that is still open cannot be read yet. With `wait_for_open` it is waited
     for: whoever died within a transaction leaves it open until its timeout.
     """
@@ -40,6 +42,9 @@ def content(
         spans = _spans(asker, topic, partitions, timeout_s)
         if since_ms is not None:
             spans = _later_spans(asker, topic, spans, since_ms, timeout_s)
+        if newest_max is not None and spans:
+            share = -(-newest_max // len(spans))
+            spans = {number: (max(first, end - share), end) for number, (first, end) in spans.items()}
         yield from _until_the_end(consumer, topic, spans, timeout_s)
     finally:
         asker.close()

@@ -51,6 +51,8 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     """An id, type, boot id, content type or trace field is longer than allowed."""
     REFUSAL_REASON_TOO_OLD: _RefusalReason.ValueType  # 12
     """So far behind the numbers taken from its boot that nobody can tell whether it was taken before. By enrichment."""
+    REFUSAL_REASON_TOO_LARGE: _RefusalReason.ValueType  # 13
+    """With its enrichments it would be larger than a record may be. By enrichment."""
 
 class RefusalReason(_RefusalReason, metaclass=_RefusalReasonEnumTypeWrapper):
     """Why an event is not taken."""
@@ -80,6 +82,8 @@ REFUSAL_REASON_FIELD_SIZE: RefusalReason.ValueType  # 11
 """An id, type, boot id, content type or trace field is longer than allowed."""
 REFUSAL_REASON_TOO_OLD: RefusalReason.ValueType  # 12
 """So far behind the numbers taken from its boot that nobody can tell whether it was taken before. By enrichment."""
+REFUSAL_REASON_TOO_LARGE: RefusalReason.ValueType  # 13
+"""With its enrichments it would be larger than a record may be. By enrichment."""
 Global___RefusalReason: _TypeAlias = RefusalReason  # noqa: Y015
 
 @_typing.final

@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 WAIT_S = 0.02
 GAUGES_EVERY_S = 1.0
+BEHIND = 5_000  # changes of tables that are not applied yet
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class Engine:
         self._told = Counts()
         self._holds = False
         self._changes_told: Counter[Any] = Counter()
+        metrics.load_records.labels("done").set_function(lambda: follower.progress.done)
+        metrics.load_records.labels("total").set_function(lambda: follower.progress.total)
         self.stopping = threading.Event()
         self.loaded = threading.Event()
 
@@ -89,17 +92,26 @@ class Engine:
 
     def _round(self, parts: Parts) -> None:
         # While events wait for a table, the table is what to wait for.
-        polled = self._follower.poll(WAIT_S if self._holds else 0)
+        polled = self._follow(parts, WAIT_S if self._holds else 0)
+        if parts.intake is not None:
+            self._transaction("intake", parts.intake, 0)
+        # Tables that are far behind would give joins that the horizon may be too small to correct: they go first.
+        worked = not self._is_behind() and self._transaction("join", parts.join, 0 if polled else WAIT_S)
+        if worked:
+            self._count(parts.step.counts)
+        if polled or worked:
+            self._on_progress()
+
+    def _follow(self, parts: Parts, wait_s: float) -> int:
+        """Applies what has come, and tells whoever joined with it; how much that was."""
+        polled = self._follower.poll(wait_s)
         for change in polled.changes:
             parts.joiner.row_changed(change.table, change.applied.key)
             parts.horizon.table_changed(change.table, change.applied)
-        if parts.intake is not None:
-            self._transaction("intake", parts.intake, 0)
-        worked = self._transaction("join", parts.join, 0 if polled.moves else WAIT_S)
-        if worked:
-            self._count(parts.step.counts)
-        if polled.moves or worked:
-            self._on_progress()
+        return polled.moves
+
+    def _is_behind(self) -> bool:
+        return sum(self._follower.lags().values()) > BEHIND
 
     def _transaction(self, name: str, transactor: Transactor, wait_s: float) -> bool:
         began = monotonic()
@@ -139,15 +151,14 @@ class Engine:
         metrics, follower = self._metrics, self._follower
         self._count_changes(parts.intake_step)
         lags = parts.join.lag()
-        for (topic, partition), lag in lags.items():
+        metrics.lag_records.clear()  # of partitions that are somebody else's now
+        for (topic, partition), lag in (lags | (parts.intake.lag() if parts.intake is not None else {})).items():
             metrics.lag_records.labels(topic, str(partition)).set(lag)
         metrics.lag_seconds.set(parts.step.lag_s() if any(lags.values()) else 0)
         metrics.tables_lag.set(sum(follower.lags().values()))
         metrics.horizon_events.set(len(parts.horizon))
         metrics.horizon_events_max.set(parts.horizon.events_max)
         metrics.horizon_evicted.set(parts.horizon.evicted)
-        metrics.load_records.labels("done").set(follower.progress.done)
-        metrics.load_records.labels("total").set(follower.progress.total)
         for name, table in follower.tables.items():
             metrics.table_rows.labels(name).set(table.rows)
             metrics.table_versions.labels(name).set(table.versions)

@@ -157,6 +157,8 @@ class Follower:
             if monotonic() - said > 5:
                 said = monotonic()
                 logger.info("loading tables: %d of %d records", self.progress.done, self.progress.total)
+        if not stop():
+            self.progress.done = self.progress.total
         logger.info("tables are loaded: %s", {name: table.rows for name, table in self.tables.items()})
 
     def wait_until_holds(self, ends: Mapping[tuple[str, int], int]) -> None:

@@ -124,12 +124,15 @@ class Instance:
             failpoint=failpoint(self._config.failpoints),
         )
 
-    def _read(self, topic: str, partitions: Collection[int] | None, since_ms: int | None) -> Iterable[Record]:
+    def _read(
+        self, topic: str, partitions: Collection[int] | None, since_ms: int | None, newest_max: int | None
+    ) -> Iterable[Record]:
         return content(
             self._kafka,
             topic,
             partitions=partitions,
             since_ms=since_ms,
+            newest_max=newest_max,
             wait_for_open=True,
             timeout_s=RESTORE_TIMEOUT_S,
         )

@@ -47,6 +47,8 @@ class EnrichmentServicer:
         self._plans = plans
         self._batch_lookups_max = batch_lookups_max
         self._now_us = now_us
+        self._hashing = asyncio.Lock()
+        self._hashes: dict[str, tuple[tuple[tuple[int, int], ...], bytes]] = {}
         self._calls = {
             name: Calls(metrics.calls, "unary", SERVICE, name)
             for name in ("Lookup", "BatchLookup", "Describe", "Preview")
@@ -138,8 +140,13 @@ class EnrichmentServicer:
                 applied=self._applied(name),
                 lag_records=lag,
             )
-        # Seconds, for a million rows: without the lock and beside the event loop.
-        described.content_hash = await asyncio.to_thread(content_hash, image)
+        # Seconds, for a million rows: without the lock, beside the event loop, one at a time, and once per content.
+        state = tuple(sorted((place.partition, place.offset) for place in described.applied))
+        async with self._hashing:
+            known = self._hashes.get(name)
+            if known is None or known[0] != state:
+                known = self._hashes[name] = state, await asyncio.to_thread(content_hash, image)
+        described.content_hash = known[1]
         return described
 
     async def preview(self, request: enrich_pb2.PreviewRequest, _: float) -> enrich_pb2.PreviewResponse:

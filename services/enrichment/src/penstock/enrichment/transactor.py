@@ -14,7 +14,7 @@ issue 4527; one stop in six right after a start). So keep it until the process e
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -26,6 +26,7 @@ COMMIT_TIMEOUT_S = 30.0
 INIT_TIMEOUT_S = 60.0
 ASK_TIMEOUT_S = 30.0
 BEGINNING = 0
+BYTES_MAX = 8 << 20  # of input in one transaction: some ten thousand events
 PARTITION_UA = -1  # unassigned: the key chooses
 
 
@@ -112,6 +113,7 @@ class Transactor:
         self._assigned: set[tuple[str, int]] = set()
         self._to_restore: list[TopicPartition] = []
         self._held: list[Message] = []
+        self._done: dict[tuple[str, int], int] = {}  # the next offset to commit, by partition
         self._producer = self._new_producer()
         self._consumer = Consumer(_consumer_config(kafka, group, transactional_id), logger=logger)
         self._topics = list(topics)
@@ -123,7 +125,7 @@ class Transactor:
         if not self._held and self._orphans.must_rejoin():
             self._consumer.unsubscribe()
             self._subscribe()
-        messages, self._held = self._held or self._read(wait_s), []
+        messages, self._held = _within(self._held or self._read(wait_s), BYTES_MAX)
         if self._to_restore:
             self._restore(self._to_restore)
             self._to_restore = []
@@ -131,7 +133,7 @@ class Transactor:
         if not messages and not self._step.has_due():
             return Report(0, 0, committed=False)
         if messages and self._step.must_wait(messages):
-            self._held = messages
+            self._held = messages + self._held
             return Report(0, 0, committed=False, holds=True)
         try:
             written = self._transact(messages)
@@ -140,6 +142,7 @@ class Transactor:
             return Report(len(messages), 0, committed=False)
         self._step.committed()
         self._records_now = min(2 * self._records_now, self._records_max)
+        self._done.update({_place(message): (message.offset() or 0) + 1 for message in messages})
         return Report(len(messages), written, committed=True)
 
     def _subscribe(self) -> None:
@@ -151,13 +154,13 @@ class Transactor:
         return [TopicPartition(topic, partition) for topic, partition in sorted(self._assigned)]
 
     def lag(self) -> dict[tuple[str, int], int]:
-        """Records that were not read yet, by partition, as far as the client has heard."""
+        """Records that are not committed yet, by partition, as far as the client has heard of them."""
         lags = {}
         for place in self.assigned():
             _, end = self._consumer.get_watermark_offsets(place, cached=True)
-            (position,) = self._consumer.position([place])
-            if position.offset >= 0 and end >= 0:
-                lags[place.topic, place.partition] = max(0, end - position.offset)
+            done = self._done.get((place.topic, place.partition))
+            if end >= 0 and done is not None:
+                lags[place.topic, place.partition] = max(0, end - done)
         return lags
 
     def _read(self, wait_s: float) -> list[Message]:
@@ -172,9 +175,10 @@ class Transactor:
         error = message.error()
         if error is None:
             return True
-        if error.code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+        if error.code() not in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._MAX_POLL_EXCEEDED}:
             raise KafkaException(error)
-        # Not created yet, by Debezium for example. The client asks again by itself.
+        # Not created yet, by Debezium for example; or it took us so long that the group went on without us. The client
+        # asks or joins again by itself.
         logger.warning("%s", error.str())
         return False
 
@@ -209,9 +213,8 @@ class Transactor:
         for message in messages:
             topic, partition = _place(message)
             ends[topic, partition] = (message.offset() or 0) + 1
-        if not ends:
-            positions = self._consumer.position(self.assigned())
-            ends = {(place.topic, place.partition): place.offset for place in positions if place.offset >= 0}
+        if not ends:  # where we are, once more
+            ends = {place: self._done[place] for place in self._assigned if place in self._done}
         return [TopicPartition(topic, partition, end) for (topic, partition), end in ends.items()]
 
     def _start_over(self, error: KafkaException, messages: Sequence[Message]) -> None:
@@ -224,13 +227,25 @@ class Transactor:
         # If it took longer than Kafka lets a transaction take, the next one must be smaller, or it would never end.
         self._records_now = max(1, self._records_now // 2)
         self._producer = self._new_producer()  # waits until the old transaction is committed or aborted
-        places = self.assigned()
-        self._step.forget(places)
-        self._step.restore(places)
+        messages, self._held = [*messages, *self._held], []
         read = {_place(message) for message in messages} & self._assigned
-        asked = [TopicPartition(topic, partition) for topic, partition in read]
-        for place in self._consumer.committed(asked, ASK_TIMEOUT_S) if asked else ():
-            self._consumer.seek(TopicPartition(place.topic, place.partition, max(place.offset, BEGINNING)))
+        committed = self._committed(read)
+        if not messages or any(committed[place] != self._done.get(place) for place in read):
+            # It was committed after all, or nobody can tell: what we remember may be behind the log.
+            places = self.assigned()
+            self._step.forget(places)
+            self._step.restore(places)
+        for (topic, partition), offset in committed.items():
+            self._consumer.seek(TopicPartition(topic, partition, offset))
+            self._done[topic, partition] = offset
+
+    def _committed(self, places: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """Where the group goes on, by partition."""
+        if not places:
+            return {}
+        asked = [TopicPartition(topic, partition) for topic, partition in sorted(places)]
+        found = self._consumer.committed(asked, ASK_TIMEOUT_S)
+        return {(place.topic, place.partition): max(place.offset, BEGINNING) for place in found}
 
     def _new_producer(self) -> Producer:
         producer = Producer(self._producer_config, logger=logger)
@@ -239,6 +254,7 @@ class Transactor:
 
     def _restore(self, partitions: Sequence[TopicPartition]) -> None:
         self._step.restore(partitions)
+        self._done |= self._committed({(place.topic, place.partition) for place in partitions})
         self._consumer.resume(list(partitions))
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
@@ -252,6 +268,9 @@ class Transactor:
         """Within poll(), so never within a transaction: what was committed is, and the rest is somebody else's."""
         gone = {(place.topic, place.partition) for place in partitions}
         self._assigned -= gone
+        self._held = [message for message in self._held if _place(message) not in gone]
+        for place in gone:
+            self._done.pop(place, None)
         self._to_restore = [place for place in self._to_restore if (place.topic, place.partition) not in gone]
         self._step.forget(partitions)
         consumer.incremental_unassign(partitions)
@@ -259,6 +278,16 @@ class Transactor:
 
 def _place(message: Message) -> tuple[str, int]:
     return message.topic() or "", message.partition() or 0
+
+
+def _within(messages: list[Message], bytes_max: int) -> tuple[list[Message], list[Message]]:
+    """The first ones that are not too much together, at least one; and the rest."""
+    total = 0
+    for index, message in enumerate(messages):
+        total += len(message.value() or b"")
+        if total > bytes_max and index:
+            return messages[:index], messages[index:]
+    return messages, []
 
 
 def _producer_config(kafka: Mapping[str, str], transactional_id: str) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from penstock.enrichment.join.refusals import (
     TOO_OLD,
     Unfit,
     dead_letter,
+    too_large,
     unknown_type,
 )
 from penstock.enrichment.join.rows import RowWriter, position_of
@@ -37,6 +38,7 @@ from penstock.pipeline import Pipeline
 from penstock.topics import TopicMap
 
 RAW, ENRICHED, REJECTED = "events.raw.v1", "events.enriched.v1", "events.rejected.v1"
+RECORD_ROOM_BYTES: Final = 64 << 10
 _tuple: Final = tuple.__new__  # a NamedTuple's own constructor takes three times as long
 
 
@@ -89,6 +91,8 @@ class _Kind(NamedTuple):
 class Emission:
     def __init__(self, pipeline: Pipeline, topics: TopicMap, joiner: Joiner, horizon: Horizon) -> None:
         self._enriched, self._rejected = topics.kafka_name(ENRICHED), topics.kafka_name(REJECTED)
+        # The limit is of compressed batches of records; leave room for what surrounds them.
+        self.bytes_max = topics[ENRICHED].max_message_bytes - RECORD_ROOM_BYTES
         self._joiner = joiner
         self._horizon = horizon
         self._rows = RowWriter(pipeline, topics)
@@ -109,9 +113,8 @@ class Emission:
         """Appends what follows from one record of the raw log."""
         source = Position(topic=RAW, partition=record.partition() or 0, offset=record.offset() or 0)
         value = record.value() or b""
-        try:
-            view = RawBatchView.FromString(value)
-        except DecodeError:
+        view = _view(value)
+        if view is None:
             rejections = [self._set_aside(0, NOT_A_BATCH, value, source)]
             out.append(self._dead_letter(None, source, rejections))
             return
@@ -146,7 +149,6 @@ class Emission:
             if verdict is not Verdict.NEW:
                 self._not_new(index, verdict, value[at:end], batch)
                 continue
-            emitted += 1
             plans, only, remembered, row_topic = kinds[number]
             key, base = text[key_at:key_end], text[base_at:base_end]
             answers: tuple[Answer, ...]
@@ -157,12 +159,17 @@ class Emission:
                 else:
                     answers = (self._joiner.older(only, known, t_us),)
                     encoded = (answers[0].encoded,)
-                base = self._joined(key, base, t_us, known.rows, answers, encoded, batch)
+                joined = self._joined(index, key, base, t_us, known.rows, answers, encoded, batch)
             elif plans:
                 rows, answers = self._join_usual(plans, assembled.rows[index], t_us, value)
                 encoded = tuple([answer.encoded for answer in answers])
-                base = self._joined(key, base, t_us, rows, answers, encoded, batch)
-            append(_tuple(Output, (enriched, key, base, None)))
+                joined = self._joined(index, key, base, t_us, rows, answers, encoded, batch)
+            else:
+                joined = base
+            if joined is None:
+                continue
+            emitted += 1
+            append(_tuple(Output, (enriched, key, joined, None)))
             if row_topic is not None:
                 self.staged.rows += 1
                 append(_tuple(Output, (row_topic, text[row_key_at:row_key_end], text[row_at:row_end], partition)))
@@ -185,6 +192,7 @@ class Emission:
 
     def _joined(
         self,
+        index: int,
         key: bytes,
         base: bytes,
         t_us: int,
@@ -192,13 +200,18 @@ class Emission:
         answers: tuple[Answer, ...],
         encoded: tuple[bytes, ...],
         batch: _Open,
-    ) -> bytes:
-        """Counts and remembers a joined event; all of its bytes."""
+    ) -> bytes | None:
+        """Counts and remembers a joined event; all of its bytes. None: too many of them, so it is set aside."""
+        joined = b"".join((base, *encoded))
+        if len(joined) > self.bytes_max:
+            why = too_large(len(joined), self.bytes_max)
+            batch.rejections.append(self._set_aside(index, why, batch.view.events[index], batch.source))
+            return None
         joins = self.staged.joins
         for answer in answers:
             joins[answer.label] += 1
         self._horizon.add(Emitted(batch.source.partition, key, base, t_us, batch.now_us, 0, rows, encoded))
-        return b"".join((base, *encoded))
+        return joined
 
     def _unusual(self, index: int, raw: bytes, batch: _Open) -> None:
         try:
@@ -211,7 +224,7 @@ class Emission:
             return
         verdict = self._verdict(event, batch)
         if verdict is Verdict.NEW:
-            self._emit(event, raw, batch)
+            self._emit(index, event, raw, batch)
         else:
             self._not_new(index, verdict, raw, batch)
 
@@ -229,17 +242,20 @@ class Emission:
         else:
             batch.rejections.append(self._set_aside(index, TOO_OLD, raw, batch.source))
 
-    def _emit(self, event: Event, raw: bytes, batch: _Open) -> None:
+    def _emit(self, index: int, event: Event, raw: bytes, batch: _Open) -> None:
         view, kind, own_boot = batch.view, event.type, event.boot_id
         corrected = correct_event(event, batch.clock, view.boot_id)
         t_us = corrected.corrected_us
         attribute = self._keys[kind]
         key = (event.attributes.get(attribute, "") if attribute is not None else view.device_id).encode()
-        base = raw + batch.assembly.tail(corrected, key, has_boot=bool(own_boot))
+        base: bytes | None = raw + batch.assembly.tail(corrected, key, has_boot=bool(own_boot))
         rows, answers = self._joiner.join(event, t_us)
+        if rows and base is not None:
+            encoded = tuple([one.encoded for one in answers])
+            base = self._joined(index, key, base, t_us, rows, answers, encoded, batch)
+        if base is None:
+            return
         self.staged.events += 1
-        if rows:
-            base = self._joined(key, base, t_us, rows, answers, tuple([one.encoded for one in answers]), batch)
         batch.out.append(Output(self._enriched, key, base))
         if kind in self._rows:
             position = position_of(view.device_id, own_boot or view.boot_id, event)
@@ -254,3 +270,12 @@ class Emission:
         letter = dead_letter(view, rejections)
         key = letter.device_id or f"{source.partition}"
         return Output(self._rejected, key.encode(), letter.SerializeToString())
+
+
+def _view(value: bytes) -> RawBatchView | None:
+    """None: these bytes were not written by ingestion."""
+    try:
+        view = RawBatchView.FromString(value)
+    except DecodeError:
+        return None
+    return view if view.HasField("stamp") else None

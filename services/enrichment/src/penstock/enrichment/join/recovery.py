@@ -23,9 +23,12 @@ def restore_seen(records: Iterable[Record], seen: Mapping[int, Seen]) -> None:
     """Fills the windows of raw partitions, which have the numbers of the changelog's."""
     for record in records:
         of_partition, value = seen[record.partition() or 0], record.value()
-        if value is None:  # a boot that had to be forgotten
-            device_id, boot_id = key_values((record.key() or b"").decode())
-            of_partition.restore(device_id, boot_id, None)
+        if value is None:  # a boot, or a device without numbers, that had to be forgotten
+            device_id, boot_id, *is_of_ids = key_values((record.key() or b"").decode())
+            if is_of_ids:
+                of_partition.restore_ids(device_id, None)
+            else:
+                of_partition.restore(device_id, boot_id, None)
             continue
         window = SeenWindow.FromString(value)
         if window.ids:
@@ -34,17 +37,26 @@ def restore_seen(records: Iterable[Record], seen: Mapping[int, Seen]) -> None:
             of_partition.restore(window.device_id, window.boot_id, Ranges(list(window.ranges), window.forgotten))
 
 
-def emitted_before(records: Iterable[Record], raw_partitions: Collection[int], joiner: Joiner) -> Iterator[Emitted]:
-    """The newest revision of each event of these partitions that had something to join."""
-    newest: dict[tuple[str, str, str], tuple[Event, int]] = {}
+def emitted_before(
+    records: Iterable[Record], raw_partitions: Collection[int], joiner: Joiner, events_max: int
+) -> Iterator[Emitted]:
+    """The newest revision of each event of these partitions that had something to join; the last `events_max` read."""
+    # As bytes: parsed, a busy topic's events would take gigabytes.
+    newest: dict[tuple[str, str, str], tuple[int, int, bytes]] = {}
     for record in records:
-        event = Event.FromString(record.value() or b"")
-        if event.source.partition in raw_partitions and event.enrichments:
-            name = identity(event)
-            if name not in newest or newest[name][0].revision < event.revision:
-                newest[name] = (event, record.timestamp()[1] * 1000)
-    for event, emitted_us in newest.values():
-        yield _emitted(event, emitted_us, joiner)
+        value = record.value() or b""
+        event = Event.FromString(value)
+        if event.source.partition not in raw_partitions or not event.enrichments:
+            continue
+        name, revision = identity(event), event.revision
+        if name in newest and newest[name][0] > revision:
+            continue
+        newest.pop(name, None)
+        newest[name] = (revision, record.timestamp()[1] * 1000, value)
+        if len(newest) > events_max:
+            del newest[next(iter(newest))]
+    for _, emitted_us, value in newest.values():
+        yield _emitted(Event.FromString(value), emitted_us, joiner)
 
 
 def _emitted(event: Event, emitted_us: int, joiner: Joiner) -> Emitted:

@@ -22,13 +22,20 @@ class Unfit(NamedTuple):
 
 # Dropped; all others are set aside.
 DUPLICATE: Final = Unfit(RefusalReason.REFUSAL_REASON_DUPLICATE, "taken before")
-NOT_A_BATCH: Final = Unfit(RefusalReason.REFUSAL_REASON_MALFORMED, "not a RawBatch")
+NOT_A_BATCH: Final = Unfit(RefusalReason.REFUSAL_REASON_MALFORMED, "not a RawBatch with a stamp of ingestion")
 NOT_AN_EVENT: Final = Unfit(RefusalReason.REFUSAL_REASON_MALFORMED, "not an Event")
 TOO_OLD: Final = Unfit(RefusalReason.REFUSAL_REASON_TOO_OLD, "too old to tell whether it was taken before")
 
 
+def too_large(size: int, bytes_max: int) -> Unfit:
+    said = f"{size} bytes with its enrichments, and a record may have {bytes_max}: join fewer columns"
+    return Unfit(RefusalReason.REFUSAL_REASON_TOO_LARGE, said)
+
+
 def unknown_type(name: str) -> Unfit:
-    return Unfit(RefusalReason.REFUSAL_REASON_UNKNOWN_TYPE, f"type {name!r} is no longer declared in pipeline.yaml")
+    return Unfit(
+        RefusalReason.REFUSAL_REASON_UNKNOWN_TYPE, f"type {name!r} is not declared in pipeline.yaml (any more)"
+    )
 
 
 def dead_letter(batch: RawBatchView | None, rejections: Iterable[Rejection]) -> RejectedBatch:

@@ -128,10 +128,19 @@ class Seen:
         over = len(self._ranges) + fresh - self._boots_max
         return [key for key, _ in zip((k for k in self._ranges if k not in self._staged), range(over), strict=False)]
 
+    def excess_ids(self) -> list[str]:
+        """The same of devices without numbers: as many of them are remembered as boots."""
+        fresh = sum(1 for device_id in self._staged_ids if device_id not in self._ids)
+        over = len(self._ids) + fresh - self._boots_max
+        idle = (device_id for device_id in self._ids if device_id not in self._staged_ids)
+        return [device_id for device_id, _ in zip(idle, range(over), strict=False)]
+
     def commit(self) -> None:
         """The transaction is committed: what was staged is so."""
         for key in self.excess():
             del self._ranges[key]
+        for device_id in self.excess_ids():
+            del self._ids[device_id]
         for key, ranges in self._staged.items():
             self._ranges[key] = ranges
             self._ranges.move_to_end(key)
@@ -151,5 +160,8 @@ class Seen:
         if ranges is not None:
             self._ranges[device_id, boot_id] = ranges
 
-    def restore_ids(self, device_id: str, ids: list[str]) -> None:
-        self._ids[device_id] = OrderedDict.fromkeys(ids)
+    def restore_ids(self, device_id: str, ids: list[str] | None) -> None:
+        """The same for ids."""
+        self._ids.pop(device_id, None)
+        if ids is not None:
+            self._ids[device_id] = OrderedDict.fromkeys(ids)

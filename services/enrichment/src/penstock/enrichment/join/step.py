@@ -8,6 +8,7 @@ Out: events.enriched.v1, one record per event that was not seen before, its own 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from confluent_kafka import TopicPartition
@@ -26,12 +27,15 @@ from penstock.events.v1.raw_batch_pb2 import RawBatchView
 from penstock.pipeline import Pipeline, row_key
 from penstock.topics import TopicMap
 
+logger = logging.getLogger(__name__)
+
 SEEN = "enrichment.seen.v1"
 TOPICS = (RAW, ENRICHED, SEEN, REJECTED)
 CORRECTIONS_MAX = 2_000
 
 # What a topic holds now: of some partitions or all, from a record's time on (milliseconds) or from the beginning.
-ReadLog = Callable[[str, Collection[int] | None, int | None], Iterable[Record]]
+# At most about so many of the newest, or all.
+ReadLog = Callable[[str, Collection[int] | None, int | None, int | None], Iterable[Record]]
 
 
 class JoinStep:
@@ -64,10 +68,13 @@ class JoinStep:
         if not numbers:
             return
         fresh = {number: Seen(self._boots_max) for number in numbers}
-        restore_seen(self._read(self._seen_topic, numbers, None), fresh)
+        restore_seen(self._read(self._seen_topic, numbers, None, None), fresh)
         self._seen |= fresh
         since_ms = max(0, (self._now_us() - self._horizon.age_us_max) // 1000)
-        for event in emitted_before(self._read(self._enriched, None, since_ms), numbers, self._joiner):
+        events_max = self._horizon.events_max
+        # Twice as many, because some have several revisions, and some are of other partitions.
+        emitted = self._read(self._enriched, None, since_ms, 2 * events_max)
+        for event in emitted_before(emitted, numbers, self._joiner, events_max):
             self._horizon.restore(event)
 
     def forget(self, partitions: Sequence[TopicPartition]) -> None:
@@ -109,6 +116,8 @@ class JoinStep:
     def _changelog(self, number: int, seen: Seen) -> Iterator[Output]:
         for device_id, boot_id in seen.excess():
             yield Output(self._seen_topic, row_key((device_id, boot_id)).encode(), None, number)
+        for device_id in seen.excess_ids():
+            yield Output(self._seen_topic, row_key((device_id, "", "ids")).encode(), None, number)
         for (device_id, boot_id), ranges in seen.staged_ranges():
             key = row_key((device_id, boot_id))
             window = SeenWindow(
@@ -141,10 +150,17 @@ class JoinStep:
     def _again(self, event: Emitted) -> tuple[bytes, ...]:
         """Its enrichments as they are now. That a table has forgotten a row's past is no reason to take it back."""
         answers = self._joiner.again(event.rows, event.t_us)
-        return tuple(
+        encoded = tuple(
             said if answer.status is Status.HISTORY_EVICTED else answer.encoded
             for answer, said in zip(answers, event.enrichments, strict=True)
         )
+        size = len(event.base) + sum(map(len, encoded))
+        if size <= self._emission.bytes_max:
+            return encoded
+        logger.warning(
+            "an event cannot be corrected: it would have %d bytes, at most %d fit", size, self._emission.bytes_max
+        )
+        return event.enrichments
 
     def committed(self) -> None:
         for seen in self._seen.values():
