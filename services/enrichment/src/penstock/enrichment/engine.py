@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 WAIT_S = 0.02
 GAUGES_EVERY_S = 1.0
 BEHIND = 5_000  # changes of tables that are not applied yet
+MANY_ROWS = 1_000  # written by one transaction
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Engine:
         self._parts: Parts | None = None  # kept until the process ends: see the transactor
         self._told = Counts()
         self._holds = False
+        self._to_hold: dict[tuple[str, int], int] = {}  # where tables' logs must be applied to before the next join
         self._changes_told: Counter[Any] = Counter()
         metrics.load_records.labels("done").set_function(lambda: follower.progress.done)
         metrics.load_records.labels("total").set_function(lambda: follower.progress.total)
@@ -98,7 +100,10 @@ class Engine:
         # Tables that are far behind would give joins that the horizon may be too small to correct: they go first.
         worked = not self._is_behind() and self._transaction("join", parts.join, 0 if polled else WAIT_S)
         if worked:
+            rows = parts.step.counts.rows - self._told.rows
             self._count(parts.step.counts)
+            if rows > MANY_ROWS:  # catching up: the next events may be about these very rows
+                self._to_hold = self._follower.ends()
         if polled or worked:
             self._on_progress()
 
@@ -111,6 +116,9 @@ class Engine:
         return polled.moves
 
     def _is_behind(self) -> bool:
+        if not self._follower.holds(self._to_hold):
+            return True
+        self._to_hold = {}
         return sum(self._follower.lags().values()) > BEHIND
 
     def _transaction(self, name: str, transactor: Transactor, wait_s: float) -> bool:

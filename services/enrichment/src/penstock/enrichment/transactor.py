@@ -70,6 +70,9 @@ class Step(Protocol):
 
     def has_due(self) -> bool: ...
 
+    def is_overdue(self) -> bool:
+        """Whether so much is due that it goes before more input."""
+
     def committed(self) -> None:
         """The transaction is in the log: what was staged is so."""
 
@@ -125,7 +128,9 @@ class Transactor:
         if not self._held and self._orphans.must_rejoin():
             self._consumer.unsubscribe()
             self._subscribe()
-        messages, self._held = _within(self._held or self._read(wait_s), BYTES_MAX)
+        messages: list[Message] = []
+        if not self._step.is_overdue():
+            messages, self._held = _within(self._held or self._read(wait_s), BYTES_MAX)
         if self._to_restore:
             self._restore(self._to_restore)
             self._to_restore = []

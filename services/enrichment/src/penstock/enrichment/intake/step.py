@@ -105,6 +105,9 @@ class IntakeStep:
     def has_due(self) -> bool:
         return False
 
+    def is_overdue(self) -> bool:
+        return False
+
     def due(self) -> Iterator[Output]:
         return iter(())
 

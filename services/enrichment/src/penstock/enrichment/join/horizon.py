@@ -100,6 +100,10 @@ class Horizon:
     def has_suspects(self) -> bool:
         return bool(self._suspects)
 
+    @property
+    def suspects_count(self) -> int:
+        return len(self._suspects)
+
     def suspects(self) -> list[Emitted]:
         return list(self._suspects)
 

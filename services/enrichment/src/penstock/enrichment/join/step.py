@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 SEEN = "enrichment.seen.v1"
 TOPICS = (RAW, ENRICHED, SEEN, REJECTED)
-CORRECTIONS_MAX = 2_000
+CORRECTIONS_MAX = 5_000
 
 # What a topic holds now: of some partitions or all, from a record's time on (milliseconds) or from the beginning.
 # At most about so many of the newest, or all.
@@ -135,6 +135,10 @@ class JoinStep:
 
     def has_due(self) -> bool:
         return self._horizon.has_suspects()
+
+    def is_overdue(self) -> bool:
+        """More events would push those out of the horizon that are still to be corrected."""
+        return self._horizon.suspects_count > CORRECTIONS_MAX
 
     def due(self) -> list[Output]:
         out = []
