@@ -14,7 +14,7 @@ import time
 from collections.abc import Collection, Coroutine, Iterable
 from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from penstock.enrichment.config import Config
 from penstock.enrichment.consistency import Consistency
 from penstock.enrichment.engine import Engine, Parts
@@ -178,12 +178,12 @@ async def serve(
         if not await _either(stop.wait(), instance.topics_are_there()):
             return 0
         await asyncio.to_thread(check_sources, pipeline, instance.held)
-    except (TopicsError, UnusableTableError) as error:
+        follower = await asyncio.to_thread(instance.follower)
+        committed = instance.committed()
+    except (TopicsError, UnusableTableError, KafkaException) as error:  # KafkaException: a setting that is no good
         logger.error("cannot serve: %s", error)  # noqa: TRY400 -- its text says all; a traceback would hide it
         return 1
     loop = asyncio.get_running_loop()
-    follower = await asyncio.to_thread(instance.follower)
-    committed = instance.committed()
     consistency = Consistency(follower, committed)
     server = Server(
         config, (SERVICE,), (instance.servicer(follower, consistency).handler(),), message_bytes_max=MESSAGE_BYTES_MAX
