@@ -13,8 +13,8 @@ from penstock.enrichment.join.emission import ENRICHED, REJECTED, Counts, Emissi
 from penstock.enrichment.join.horizon import Horizon
 from penstock.enrichment.join.joiner import Joiner, plans_of
 from penstock.enrichment.join.seen import Seen
+from penstock.enrichment.steps import Output
 from penstock.enrichment.tables import UPSERT, Change, History, Table, Version
-from penstock.enrichment.transactor import Output
 from penstock.events.v1.event_pb2 import CLOCK_DOMAIN_WALL, CLOCK_METHOD_ECHO, Event
 from penstock.events.v1.raw_batch_pb2 import RawBatch, RejectedBatch, Stamp
 from penstock.pipeline import Pipeline, load, loads

@@ -25,12 +25,12 @@ def test_a_change_points_at_the_events_in_its_time_and_row() -> None:
     early, within, late, other = emitted("a", 4), emitted("a", 5), emitted("a", 9), emitted("b", 5)
     horizon = filled(early, within, late, other)
     horizon.table_changed("profiles", changed("a", 5, 9))
-    assert horizon.suspects() == [within]
+    assert horizon.suspects(10) == [within]
     horizon.table_changed("profiles", changed(None, 4, 10))  # a truncate
-    assert set(horizon.suspects()) == {early, within, late, other}
+    assert set(horizon.suspects(10)) == {early, within, late, other}
     horizon.table_changed("another", changed(None, 0, 99))
     horizon.cleared([early, within, late])
-    assert horizon.suspects() == [other]
+    assert horizon.suspects(10) == [other]
 
 
 def test_what_is_not_committed_is_not_there() -> None:
@@ -46,7 +46,7 @@ def test_it_is_bounded_in_number_and_age() -> None:
     assert (len(horizon), horizon.evicted) == (3, 2)
     horizon.table_changed("profiles", changed("a", 0, 99))
     horizon.expire(now_us=103)
-    assert [event.t_us for event in horizon.suspects()] == [3, 4]
+    assert [event.t_us for event in horizon.suspects(10)] == [3, 4]
     assert horizon.evicted == 2, "age is no eviction before its time"
 
 
@@ -55,4 +55,4 @@ def test_partitions_that_went_elsewhere_are_forgotten() -> None:
     horizon = filled(ours, theirs)
     horizon.table_changed("profiles", changed("a", 0, 9))
     horizon.forget({1})
-    assert (len(horizon), horizon.suspects()) == (1, [ours])
+    assert (len(horizon), horizon.suspects(10)) == (1, [ours])

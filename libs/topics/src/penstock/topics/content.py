@@ -37,7 +37,8 @@ def content(
     for: whoever died within a transaction leaves it open until its timeout.
     """
     consumer = Consumer(_config(client_config, "read_committed"))
-    asker = Consumer(_config(client_config, "read_uncommitted" if wait_for_open else "read_committed"))
+    # One that reads committed records is told an end that lies before the first open transaction.
+    asker = Consumer(_config(client_config, "read_uncommitted")) if wait_for_open else consumer
     try:
         spans = _spans(asker, topic, partitions, timeout_s)
         if since_ms is not None:
@@ -47,8 +48,9 @@ def content(
             spans = {number: (max(first, end - share), end) for number, (first, end) in spans.items()}
         yield from _until_the_end(consumer, topic, spans, timeout_s)
     finally:
-        asker.close()
         consumer.close()
+        if asker is not consumer:
+            asker.close()
 
 
 def _config(client_config: Mapping[str, str], isolation: str) -> dict[str, str | bool | int]:

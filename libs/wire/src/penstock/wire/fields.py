@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from numba import njit
-from penstock.wire.memory import byte, put
+from penstock.wire.memory import byte, put, word
 
 Compiled = TypeVar("Compiled", bound=Callable[..., Any])
 
@@ -127,3 +127,14 @@ def attribute(data: int, at: int, end: int) -> tuple[int, int, int, int]:
             value_at, value_len = start, stop - start
         at = stop
     return name_at, name_len, value_at, value_len
+
+
+@jit
+def type_index(data: int, at: int, size: int, names: int, types: int, count: int, guess: int) -> int:
+    """Which declared type these bytes name; -1 if none. `guess` is tried first: batches repeat themselves."""
+    if guess >= 0 and same(data, at, size, names, word(types, 2 * guess), word(types, 2 * guess + 1)):
+        return guess
+    for index in range(count):
+        if same(data, at, size, names, word(types, 2 * index), word(types, 2 * index + 1)):
+            return index
+    return -1

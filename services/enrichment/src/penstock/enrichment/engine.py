@@ -10,7 +10,7 @@ import gc
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -65,6 +65,7 @@ class Engine:
         self._holds = False
         self._to_hold: dict[tuple[str, int], int] = {}  # where tables' logs must be applied to before the next join
         self._changes_told: Counter[Any] = Counter()
+        self._lagging: set[tuple[str, int]] = set()
         metrics.load_records.labels("done").set_function(lambda: follower.progress.done)
         metrics.load_records.labels("total").set_function(lambda: follower.progress.total)
         self.stopping = threading.Event()
@@ -159,9 +160,7 @@ class Engine:
         metrics, follower = self._metrics, self._follower
         self._count_changes(parts.intake_step)
         lags = parts.join.lag()
-        metrics.lag_records.clear()  # of partitions that are somebody else's now
-        for (topic, partition), lag in (lags | (parts.intake.lag() if parts.intake is not None else {})).items():
-            metrics.lag_records.labels(topic, str(partition)).set(lag)
+        self._tell_lags(lags | (parts.intake.lag() if parts.intake is not None else {}))
         metrics.lag_seconds.set(parts.step.lag_s() if any(lags.values()) else 0)
         metrics.tables_lag.set(sum(follower.lags().values()))
         metrics.horizon_events.set(len(parts.horizon))
@@ -171,3 +170,11 @@ class Engine:
             metrics.table_rows.labels(name).set(table.rows)
             metrics.table_versions.labels(name).set(table.versions)
             metrics.table_bytes.labels(name).set(table.memory_bytes)
+
+    def _tell_lags(self, lags: Mapping[tuple[str, int], int]) -> None:
+        gauge = self._metrics.lag_records
+        for topic, partition in self._lagging - lags.keys():  # somebody else's now
+            gauge.remove(topic, str(partition))
+        for (topic, partition), lag in lags.items():
+            gauge.labels(topic, str(partition)).set(lag)
+        self._lagging = set(lags)

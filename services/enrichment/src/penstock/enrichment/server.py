@@ -30,8 +30,9 @@ from penstock.enrichment.join.step import TOPICS as JOIN_TOPICS
 from penstock.enrichment.join.step import JoinStep
 from penstock.enrichment.metrics import Metrics
 from penstock.enrichment.servicer import SERVICE, EnrichmentServicer
+from penstock.enrichment.steps import Record
 from penstock.enrichment.tables import History
-from penstock.enrichment.transactor import Record, Transactor
+from penstock.enrichment.transactor import Transactor
 from penstock.pipeline import Pipeline, fingerprint
 from penstock.serving.server import Server, flush_for_ever
 from penstock.serving.topics import topics_are_there

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from penstock.enrichment.orphans import Orphans
+from penstock.enrichment.steps import Output, Step
 
 logger = logging.getLogger(__name__)
 
@@ -28,56 +29,6 @@ ASK_TIMEOUT_S = 30.0
 BEGINNING = 0
 BYTES_MAX = 8 << 20  # of input in one transaction: some ten thousand events
 PARTITION_UA = -1  # unassigned: the key chooses
-
-
-class Output(NamedTuple):
-    """A record to write. Without a partition, the key chooses it (murmur2, as everywhere)."""
-
-    topic: str
-    key: bytes | None
-    value: bytes | None
-    partition: int | None = None
-
-
-class Record(Protocol):
-    """A record that was read: what we need of confluent_kafka's Message."""
-
-    def topic(self) -> str | None: ...
-    def partition(self) -> int | None: ...
-    def offset(self) -> int | None: ...
-    def key(self) -> bytes | None: ...
-    def value(self) -> bytes | None: ...
-    def timestamp(self) -> tuple[int, int]: ...
-
-
-class Step(Protocol):
-    """What a transactor runs. None of it may touch Kafka but restore()."""
-
-    def restore(self, partitions: Sequence[TopicPartition]) -> None:
-        """Input partitions are ours from now on: bring their state back from the log."""
-
-    def forget(self, partitions: Sequence[TopicPartition]) -> None:
-        """They are no longer ours."""
-
-    def must_wait(self, messages: Sequence[Record]) -> bool:
-        """Whether it is too early for these records. Bounded: the step says when no longer."""
-
-    def process(self, messages: Sequence[Record]) -> Iterable[Output]:
-        """What follows from these records. State changes are staged."""
-
-    def due(self) -> Iterable[Output]:
-        """What has become due without input. State changes are staged."""
-
-    def has_due(self) -> bool: ...
-
-    def is_overdue(self) -> bool:
-        """Whether so much is due that it goes before more input."""
-
-    def committed(self) -> None:
-        """The transaction is in the log: what was staged is so."""
-
-    def rolled_back(self) -> None:
-        """It is not: nothing happened. restore() follows."""
 
 
 class Fenced(Exception):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from penstock.wire.fields import attribute, device_time, jit, same, span, utf8, varint
+from penstock.wire.fields import attribute, device_time, jit, same, span, type_index, utf8, varint
 from penstock.wire.memory import put, word
 
 # Columns of `head`.
@@ -46,17 +46,6 @@ LIMITS = 5
 
 ID_MAX, TYPE_MAX, CONTENT_TYPE_MAX, BOOT_MAX, TRACEPARENT_MAX, TRACESTATE_MAX = 128, 128, 128, 64, 64, 512
 REQUIRED_MAX = 64  # one bit each
-
-
-@jit
-def type_index(data: int, at: int, size: int, names: int, types: int, count: int, guess: int) -> int:
-    """Which declared type these bytes name; -1 if none. `guess` is tried first: batches repeat themselves."""
-    if guess >= 0 and same(data, at, size, names, word(types, 2 * guess), word(types, 2 * guess + 1)):
-        return guess
-    for index in range(count):
-        if same(data, at, size, names, word(types, 2 * index), word(types, 2 * index + 1)):
-            return index
-    return -1
 
 
 @jit

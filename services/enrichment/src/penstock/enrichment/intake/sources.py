@@ -14,7 +14,7 @@ from typing import Final
 
 from penstock.enrichment.intake.keys import check_key
 from penstock.enrichment.intake.outcome import Position, UnusableTableError
-from penstock.enrichment.transactor import Record
+from penstock.enrichment.steps import Record
 from penstock.pipeline import Pipeline, Table
 
 RECORDS_MAX: Final = 1_000  # of a topic that begins with something else than changes of rows

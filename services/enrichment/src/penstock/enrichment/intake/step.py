@@ -12,8 +12,8 @@ from typing import Protocol
 
 from confluent_kafka import TopicPartition
 from penstock.enrichment.intake import Position, TableRows, Translator, rejected_change
+from penstock.enrichment.steps import Output, Record
 from penstock.enrichment.tables import Table
-from penstock.enrichment.transactor import Output, Record
 from penstock.pipeline import Pipeline, key_values
 from penstock.tables.v1.rejected_change_pb2 import ChangeRefusal
 from penstock.tables.v1.row_change_pb2 import Op, RowChange

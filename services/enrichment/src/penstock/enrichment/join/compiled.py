@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from penstock.wire.fields import attribute, device_time, jit, same, span, utf8, varint
+from penstock.wire.fields import attribute, device_time, jit, same, span, type_index, utf8, varint
 from penstock.wire.memory import byte, put, put_byte, word
 from penstock.wire.writing import copy, murmur2, put_big_endian, put_sized, put_varint, varint_size
 
@@ -262,17 +262,6 @@ def keys_are_plain(data: int, row: int, shape: int, values: int) -> bool:
 
 
 @jit
-def declared_type(data: int, row: int, names: int, types: int, count: int, guess: int) -> int:
-    at, size = word(row, TYPE_AT), word(row, TYPE_LEN)
-    if same(data, at, size, names, word(types, 2 * guess), word(types, 2 * guess + 1)):
-        return guess
-    for number in range(count):
-        if same(data, at, size, names, word(types, 2 * number), word(types, 2 * number + 1)):
-            return number
-    return -1
-
-
-@jit
 def assemble(
     data_array: NDArray[np.uint8],
     spans: NDArray[np.int64],
@@ -294,7 +283,7 @@ def assemble(
     )  # fmt: skip
     values_array = np.zeros(2 * max(1, known_array.shape[0]), np.int64)
     values = values_array.ctypes.data
-    used, kind = 0, 0
+    used, kind = 0, -1
     for index in range(spans.shape[0]):
         row = rows_array.ctypes.data + 8 * ROW_COLUMNS * index
         for column in range(ROW_COLUMNS):
@@ -303,7 +292,7 @@ def assemble(
         put(row, END, spans[index, 1])
         if not read_event(data, row, names, known, known_array.shape[0], values):
             continue
-        found = declared_type(data, row, names, types, types_array.shape[0], kind)
+        found = type_index(data, word(row, TYPE_AT), word(row, TYPE_LEN), names, types, types_array.shape[0], kind)
         if found < 0:
             continue
         kind = found

@@ -31,7 +31,7 @@ from penstock.enrichment.join.refusals import (
 )
 from penstock.enrichment.join.rows import RowWriter, position_of
 from penstock.enrichment.join.seen import Ranges, Seen, Verdict
-from penstock.enrichment.transactor import Output, Record
+from penstock.enrichment.steps import Output, Record
 from penstock.events.v1.event_pb2 import Event, Position
 from penstock.events.v1.raw_batch_pb2 import RawBatchView, Rejection
 from penstock.pipeline import Pipeline

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
 from penstock.enrichment.join.joiner import Row
 from penstock.enrichment.tables import Applied
@@ -104,8 +105,9 @@ class Horizon:
     def suspects_count(self) -> int:
         return len(self._suspects)
 
-    def suspects(self) -> list[Emitted]:
-        return list(self._suspects)
+    def suspects(self, events_max: int) -> list[Emitted]:
+        """The first so many of them."""
+        return list(islice(self._suspects, events_max))
 
     def cleared(self, events: Collection[Emitted]) -> None:
         """They were looked at, and their corrections, if any, are committed."""

@@ -14,7 +14,7 @@ from penstock.enrichment.join.assembly import identity
 from penstock.enrichment.join.horizon import Emitted
 from penstock.enrichment.join.joiner import Joiner
 from penstock.enrichment.join.seen import Ranges, Seen
-from penstock.enrichment.transactor import Record
+from penstock.enrichment.steps import Record
 from penstock.events.v1.event_pb2 import Event
 from penstock.pipeline import key_values
 

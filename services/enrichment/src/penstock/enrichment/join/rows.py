@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from penstock.enrichment.join.encoding import sized, tag, varint
-from penstock.enrichment.transactor import Output
+from penstock.enrichment.steps import Output
 from penstock.events.v1.event_pb2 import Event, RowVersion
 from penstock.pipeline import Pipeline, row_key
 from penstock.tables.v1.row_change_pb2 import Op, RowChange

@@ -20,8 +20,8 @@ from penstock.enrichment.join.horizon import Emitted, Horizon
 from penstock.enrichment.join.joiner import Joiner
 from penstock.enrichment.join.recovery import emitted_before, restore_seen
 from penstock.enrichment.join.seen import Seen
+from penstock.enrichment.steps import Output, Record
 from penstock.enrichment.tables import Status
-from penstock.enrichment.transactor import Output, Record
 from penstock.events.v1.event_pb2 import Event
 from penstock.events.v1.raw_batch_pb2 import RawBatchView
 from penstock.pipeline import Pipeline, row_key
@@ -142,7 +142,7 @@ class JoinStep:
 
     def due(self) -> list[Output]:
         out = []
-        for event in self._horizon.suspects()[:CORRECTIONS_MAX]:
+        for event in self._horizon.suspects(CORRECTIONS_MAX):
             encoded = self._again(event)
             self._looked_at.append((event, encoded))
             if encoded != event.enrichments:
