@@ -57,7 +57,7 @@ gen-check: setup ## the committed Python of the protos is current
 
 .PHONY: unit
 unit: setup ## tests that run in seconds
-	$(BIN)/pytest -q libs services client benchmarks
+	$(BIN)/pytest -q libs services client spark-jobs benchmarks
 
 .PHONY: integration
 integration: setup ## tests on a real Kafka

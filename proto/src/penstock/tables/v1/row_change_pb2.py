@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from penstock.events.v1 import event_pb2 as penstock_dot_events_dot_v1_dot_event__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#penstock/tables/v1/row_change.proto\x12\x12penstock.tables.v1\x1a\x1epenstock/events/v1/event.proto\"\xc7\x02\n\tRowChange\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\"\n\x02op\x18\x03 \x01(\x0e\x32\x16.penstock.tables.v1.Op\x12;\n\x07\x63olumns\x18\x04 \x03(\x0b\x32*.penstock.tables.v1.RowChange.ColumnsEntry\x12\x17\n\x0funknown_columns\x18\x05 \x03(\t\x12/\n\x07version\x18\x06 \x01(\x0b\x32\x1e.penstock.events.v1.RowVersion\x12,\n\x06source\x18\x07 \x01(\x0b\x32\x1c.penstock.events.v1.Position\x12\x15\n\rfrom_snapshot\x18\x08 \x01(\x08\x1a.\n\x0c\x43olumnsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01*G\n\x02Op\x12\x12\n\x0eOP_UNSPECIFIED\x10\x00\x12\r\n\tOP_UPSERT\x10\x01\x12\r\n\tOP_DELETE\x10\x02\x12\x0f\n\x0bOP_TRUNCATE\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#penstock/tables/v1/row_change.proto\x12\x12penstock.tables.v1\x1a\x1epenstock/events/v1/event.proto\"\xf7\x02\n\tRowChange\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\"\n\x02op\x18\x03 \x01(\x0e\x32\x16.penstock.tables.v1.Op\x12;\n\x07\x63olumns\x18\x04 \x03(\x0b\x32*.penstock.tables.v1.RowChange.ColumnsEntry\x12\x17\n\x0funknown_columns\x18\x05 \x03(\t\x12/\n\x07version\x18\x06 \x01(\x0b\x32\x1e.penstock.events.v1.RowVersion\x12,\n\x06source\x18\x07 \x01(\x0b\x32\x1c.penstock.events.v1.Position\x12\x15\n\rfrom_snapshot\x18\x08 \x01(\x08\x12\x1b\n\x0e\x65rror_bound_us\x18\t \x01(\x03H\x00\x88\x01\x01\x1a.\n\x0c\x43olumnsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x11\n\x0f_error_bound_us*G\n\x02Op\x12\x12\n\x0eOP_UNSPECIFIED\x10\x00\x12\r\n\tOP_UPSERT\x10\x01\x12\r\n\tOP_DELETE\x10\x02\x12\x0f\n\x0bOP_TRUNCATE\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,10 +34,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_ROWCHANGE_COLUMNSENTRY']._loaded_options = None
   _globals['_ROWCHANGE_COLUMNSENTRY']._serialized_options = b'8\001'
-  _globals['_OP']._serialized_start=421
-  _globals['_OP']._serialized_end=492
+  _globals['_OP']._serialized_start=469
+  _globals['_OP']._serialized_end=540
   _globals['_ROWCHANGE']._serialized_start=92
-  _globals['_ROWCHANGE']._serialized_end=419
-  _globals['_ROWCHANGE_COLUMNSENTRY']._serialized_start=373
-  _globals['_ROWCHANGE_COLUMNSENTRY']._serialized_end=419
+  _globals['_ROWCHANGE']._serialized_end=467
+  _globals['_ROWCHANGE_COLUMNSENTRY']._serialized_start=402
+  _globals['_ROWCHANGE_COLUMNSENTRY']._serialized_end=448
 # @@protoc_insertion_point(module_scope)

@@ -82,6 +82,7 @@ class RowChange(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     SOURCE_FIELD_NUMBER: _builtins.int
     FROM_SNAPSHOT_FIELD_NUMBER: _builtins.int
+    ERROR_BOUND_US_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """Name of the table, as in pipeline.yaml."""
     key: _builtins.str
@@ -90,6 +91,8 @@ class RowChange(_message.Message):
     """What happened to it."""
     from_snapshot: _builtins.bool
     """True while the change is part of an initial snapshot: it may be older than it looks."""
+    error_bound_us: _builtins.int
+    """Bound on the error of version.valid_from_us. Absent where nothing bounds it, and where the database's clock is ours."""
     @_builtins.property
     def columns(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """The row after the change. Columns that are NULL are absent."""
@@ -117,11 +120,14 @@ class RowChange(_message.Message):
         version: _event_pb2.RowVersion | None = ...,
         source: _event_pb2.Position | None = ...,
         from_snapshot: _builtins.bool = ...,
+        error_bound_us: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["source", b"source", "version", b"version"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_error_bound_us", b"_error_bound_us", "error_bound_us", b"error_bound_us", "source", b"source", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "from_snapshot", b"from_snapshot", "key", b"key", "op", b"op", "source", b"source", "table", b"table", "unknown_columns", b"unknown_columns", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_bound_us", b"_error_bound_us", "columns", b"columns", "error_bound_us", b"error_bound_us", "from_snapshot", b"from_snapshot", "key", b"key", "op", b"op", "source", b"source", "table", b"table", "unknown_columns", b"unknown_columns", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__error_bound_us: _TypeAlias = _typing.Literal["error_bound_us"]  # noqa: Y015
+    _WhichOneofArgType__error_bound_us: _TypeAlias = _typing.Literal["_error_bound_us", b"_error_bound_us"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__error_bound_us) -> _WhichOneofReturnType__error_bound_us | None: ...
 
 Global___RowChange: _TypeAlias = RowChange  # noqa: Y015

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from penstock.events.v1 import event_pb2 as penstock_dot_events_dot_v1_dot_event__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#penstock/timeline/v1/delivery.proto\x12\x14penstock.timeline.v1\x1a\x1epenstock/events/v1/event.proto\"\xeb\x02\n\x08\x44\x65livery\x12\x1a\n\x12timeline_partition\x18\x01 \x01(\r\x12\r\n\x05shard\x18\x02 \x01(\r\x12\r\n\x05\x62\x61tch\x18\x03 \x01(\x04\x12\x0c\n\x04part\x18\x04 \x01(\r\x12\x35\n\x0bposts_added\x18\x05 \x01(\x0b\x32 .penstock.timeline.v1.PostsAdded\x12\x38\n\rposts_removed\x18\x06 \x03(\x0b\x32!.penstock.timeline.v1.PostRemoved\x12\x38\n\rfollows_added\x18\x07 \x03(\x0b\x32!.penstock.timeline.v1.FollowAdded\x12<\n\x0f\x66ollows_removed\x18\x08 \x03(\x0b\x32#.penstock.timeline.v1.FollowRemoved\x12.\n\x08reflects\x18\t \x03(\x0b\x32\x1c.penstock.events.v1.Position\"\x87\x02\n\x04Post\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x02 \x01(\t\x12\x0f\n\x07time_us\x18\x03 \x01(\x03\x12\x1b\n\x0e\x65rror_bound_us\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12>\n\nattributes\x18\x05 \x03(\x0b\x32*.penstock.timeline.v1.Post.AttributesEntry\x12/\n\x07version\x18\x06 \x01(\x0b\x32\x1e.penstock.events.v1.RowVersion\x1a\x31\n\x0f\x41ttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x11\n\x0f_error_bound_us\"r\n\nPostsAdded\x12)\n\x05posts\x18\x01 \x03(\x0b\x32\x1a.penstock.timeline.v1.Post\x12\x0e\n\x06starts\x18\x02 \x03(\r\x12\x11\n\tfollowers\x18\x03 \x03(\r\x12\x16\n\x0emerged_at_read\x18\x04 \x03(\r\"_\n\x0bPostRemoved\x12\x0f\n\x07post_id\x18\x01 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x02 \x01(\t\x12/\n\x07version\x18\x03 \x01(\x0b\x32\x1e.penstock.events.v1.RowVersion\"\xb6\x01\n\x0b\x46ollowAdded\x12\x10\n\x08\x66ollower\x18\x01 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x02 \x01(\t\x12/\n\x07version\x18\x03 \x01(\x0b\x32\x1e.penstock.events.v1.RowVersion\x12,\n\x08\x62\x61\x63kfill\x18\x04 \x03(\x0b\x32\x1a.penstock.timeline.v1.Post\x12\x0e\n\x06refill\x18\x05 \x01(\x08\x12\x16\n\x0emerged_at_read\x18\x06 \x01(\x08\"b\n\rFollowRemoved\x12\x10\n\x08\x66ollower\x18\x01 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x02 \x01(\t\x12/\n\x07version\x18\x03 \x01(\x0b\x32\x1e.penstock.events.v1.RowVersion\"C\n\rRefillRequest\x12\x10\n\x08\x66ollower\x18\x01 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x02 \x01(\t\x12\x10\n\x08\x61sked_us\x18\x03 \x01(\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#penstock/timeline/v1/delivery.proto\x12\x14penstock.timeline.v1\x1a\x1epenstock/events/v1/event.proto\"\xc9\x01\n\x08\x44\x65livery\x12\x1a\n\x12timeline_partition\x18\x01 \x01(\r\x12\r\n\x05shard\x18\x02 \x01(\r\x12\r\n\x05\x65poch\x18\x03 \x01(\x03\x12\r\n\x05\x62\x61tch\x18\x04 \x01(\x04\x12\x0c\n\x04part\x18\x05 \x01(\r\x12\x34\n\x07\x61uthors\x18\x06 \x03(\x0b\x32#.penstock.timeline.v1.AuthorChanges\x12\x30\n\x08refilled\x18\x07 \x03(\x0b\x32\x1e.penstock.timeline.v1.Refilled\"\xd3\x01\n\rAuthorChanges\x12\x0e\n\x06\x61uthor\x18\x01 \x01(\t\x12\x12\n\nunfollowed\x18\x02 \x01(\x0c\x12\x33\n\twithdrawn\x18\x03 \x03(\x0b\x32 .penstock.timeline.v1.Withdrawal\x12\x10\n\x08\x66ollowed\x18\x04 \x01(\x0c\x12)\n\x05posts\x18\x05 \x03(\x0b\x32\x1a.penstock.timeline.v1.Post\x12,\n\x06spread\x18\x06 \x03(\x0b\x32\x1c.penstock.timeline.v1.Spread\"P\n\x06Spread\x12\r\n\x05posts\x18\x01 \x03(\r\x12\x0f\n\x07readers\x18\x02 \x01(\x0c\x12\x0e\n\x06outbox\x18\x03 \x01(\x08\x12\x16\n\x0eolder_left_out\x18\x04 \x01(\x08\"<\n\nWithdrawal\x12\r\n\x05posts\x18\x01 \x01(\x0c\x12\x0f\n\x07readers\x18\x02 \x01(\x0c\x12\x0e\n\x06outbox\x18\x03 \x01(\x08\"\x97\x02\n\x04Post\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x02 \x01(\t\x12\x0f\n\x07time_us\x18\x03 \x01(\x03\x12\x1b\n\x0e\x65rror_bound_us\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12>\n\nattributes\x18\x05 \x03(\x0b\x32*.penstock.timeline.v1.Post.AttributesEntry\x12/\n\x07version\x18\x06 \x01(\x0b\x32\x1e.penstock.events.v1.RowVersion\x12\x0e\n\x06number\x18\x07 \x01(\x06\x1a\x31\n\x0f\x41ttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x11\n\x0f_error_bound_us\"+\n\x08Refilled\x12\x0e\n\x06reader\x18\x01 \x01(\x06\x12\x0f\n\x07request\x18\x02 \x01(\x04\"m\n\rRefillRequest\x12\x0e\n\x06reader\x18\x01 \x01(\x06\x12\x0f\n\x07request\x18\x02 \x01(\x04\x12\x1a\n\x12timeline_partition\x18\x03 \x01(\r\x12\x0f\n\x07\x61uthors\x18\x04 \x03(\t\x12\x0e\n\x06outbox\x18\x05 \x01(\x08\"\x8d\x01\n\x0cJoinProgress\x12\r\n\x05query\x18\x01 \x01(\t\x12\r\n\x05\x62\x61tch\x18\x02 \x01(\x03\x12.\n\x08reflects\x18\x03 \x03(\x0b\x32\x1c.penstock.events.v1.Position\x12/\n\tdelivered\x18\x04 \x03(\x0b\x32\x1c.penstock.events.v1.Positionb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,19 +35,21 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_POST_ATTRIBUTESENTRY']._loaded_options = None
   _globals['_POST_ATTRIBUTESENTRY']._serialized_options = b'8\001'
   _globals['_DELIVERY']._serialized_start=94
-  _globals['_DELIVERY']._serialized_end=457
-  _globals['_POST']._serialized_start=460
-  _globals['_POST']._serialized_end=723
-  _globals['_POST_ATTRIBUTESENTRY']._serialized_start=655
-  _globals['_POST_ATTRIBUTESENTRY']._serialized_end=704
-  _globals['_POSTSADDED']._serialized_start=725
-  _globals['_POSTSADDED']._serialized_end=839
-  _globals['_POSTREMOVED']._serialized_start=841
-  _globals['_POSTREMOVED']._serialized_end=936
-  _globals['_FOLLOWADDED']._serialized_start=939
-  _globals['_FOLLOWADDED']._serialized_end=1121
-  _globals['_FOLLOWREMOVED']._serialized_start=1123
-  _globals['_FOLLOWREMOVED']._serialized_end=1221
-  _globals['_REFILLREQUEST']._serialized_start=1223
-  _globals['_REFILLREQUEST']._serialized_end=1290
+  _globals['_DELIVERY']._serialized_end=295
+  _globals['_AUTHORCHANGES']._serialized_start=298
+  _globals['_AUTHORCHANGES']._serialized_end=509
+  _globals['_SPREAD']._serialized_start=511
+  _globals['_SPREAD']._serialized_end=591
+  _globals['_WITHDRAWAL']._serialized_start=593
+  _globals['_WITHDRAWAL']._serialized_end=653
+  _globals['_POST']._serialized_start=656
+  _globals['_POST']._serialized_end=935
+  _globals['_POST_ATTRIBUTESENTRY']._serialized_start=867
+  _globals['_POST_ATTRIBUTESENTRY']._serialized_end=916
+  _globals['_REFILLED']._serialized_start=937
+  _globals['_REFILLED']._serialized_end=980
+  _globals['_REFILLREQUEST']._serialized_start=982
+  _globals['_REFILLREQUEST']._serialized_end=1091
+  _globals['_JOINPROGRESS']._serialized_start=1094
+  _globals['_JOINPROGRESS']._serialized_end=1235
 # @@protoc_insertion_point(module_scope)

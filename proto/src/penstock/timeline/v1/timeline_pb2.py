@@ -26,37 +26,39 @@ from penstock.events.v1 import event_pb2 as penstock_dot_events_dot_v1_dot_event
 from penstock.timeline.v1 import delivery_pb2 as penstock_dot_timeline_dot_v1_dot_delivery__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#penstock/timeline/v1/timeline.proto\x12\x14penstock.timeline.v1\x1a\x1epenstock/events/v1/event.proto\x1a#penstock/timeline/v1/delivery.proto\"\xce\x01\n\x12GetTimelineRequest\x12\x0c\n\x04user\x18\x01 \x01(\t\x12,\n\x06\x63ursor\x18\x02 \x01(\x0b\x32\x1c.penstock.timeline.v1.Cursor\x12\x32\n\tdirection\x18\x03 \x01(\x0e\x32\x1f.penstock.timeline.v1.Direction\x12\r\n\x05limit\x18\x04 \x01(\r\x12\x39\n\x0b\x63onsistency\x18\x05 \x01(\x0b\x32$.penstock.events.v1.ConsistencyToken\"V\n\x06\x43ursor\x12\x0f\n\x07time_us\x18\x01 \x01(\x03\x12\x0f\n\x07post_id\x18\x02 \x01(\t\x12*\n\x04seen\x18\x03 \x03(\x0b\x32\x1c.penstock.events.v1.Position\"\xda\x01\n\x13GetTimelineResponse\x12)\n\x05posts\x18\x01 \x03(\x0b\x32\x1a.penstock.timeline.v1.Post\x12*\n\x04next\x18\x02 \x01(\x0b\x32\x1c.penstock.timeline.v1.Cursor\x12*\n\x04live\x18\x03 \x01(\x0b\x32\x1c.penstock.timeline.v1.Cursor\x12\x11\n\trefilling\x18\x04 \x01(\x08\x12-\n\x07\x61pplied\x18\x05 \x03(\x0b\x32\x1c.penstock.events.v1.Position\"Q\n\x13GetTimelinesRequest\x12:\n\x08requests\x18\x01 \x03(\x0b\x32(.penstock.timeline.v1.GetTimelineRequest\"T\n\x14GetTimelinesResponse\x12<\n\tresponses\x18\x01 \x03(\x0b\x32).penstock.timeline.v1.GetTimelineResponse\"N\n\x10SubscribeRequest\x12\x0c\n\x04user\x18\x01 \x01(\t\x12,\n\x06\x63ursor\x18\x02 \x01(\x0b\x32\x1c.penstock.timeline.v1.Cursor\"\xe4\x01\n\x11SubscribeResponse\x12+\n\x05\x61\x64\x64\x65\x64\x18\x01 \x01(\x0b\x32\x1a.penstock.timeline.v1.PostH\x00\x12\x34\n\x07removed\x18\x02 \x01(\x0b\x32!.penstock.timeline.v1.PostRemovedH\x00\x12\x34\n\theartbeat\x18\x03 \x01(\x0b\x32\x1f.penstock.timeline.v1.HeartbeatH\x00\x12,\n\x06\x63ursor\x18\x04 \x01(\x0b\x32\x1c.penstock.timeline.v1.CursorB\x08\n\x06\x63hange\"\x0b\n\tHeartbeat\"\x11\n\x0f\x44\x65scribeRequest\"R\n\x10\x44\x65scribeResponse\x12>\n\npartitions\x18\x01 \x03(\x0b\x32*.penstock.timeline.v1.PartitionDescription\"\xac\x01\n\x14PartitionDescription\x12\x1a\n\x12timeline_partition\x18\x01 \x01(\r\x12\r\n\x05users\x18\x02 \x01(\x03\x12\x0f\n\x07\x65ntries\x18\x03 \x01(\x03\x12-\n\x07\x61pplied\x18\x04 \x03(\x0b\x32\x1c.penstock.events.v1.Position\x12\x13\n\x0blag_records\x18\x05 \x01(\x03\x12\x14\n\x0c\x63ontent_hash\x18\x06 \x01(\x0c*P\n\tDirection\x12\x19\n\x15\x44IRECTION_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x44IRECTION_OLDER\x10\x01\x12\x13\n\x0f\x44IRECTION_NEWER\x10\x02\x32\x97\x03\n\x0fTimelineService\x12\x62\n\x0bGetTimeline\x12(.penstock.timeline.v1.GetTimelineRequest\x1a).penstock.timeline.v1.GetTimelineResponse\x12\x65\n\x0cGetTimelines\x12).penstock.timeline.v1.GetTimelinesRequest\x1a*.penstock.timeline.v1.GetTimelinesResponse\x12^\n\tSubscribe\x12&.penstock.timeline.v1.SubscribeRequest\x1a\'.penstock.timeline.v1.SubscribeResponse0\x01\x12Y\n\x08\x44\x65scribe\x12%.penstock.timeline.v1.DescribeRequest\x1a&.penstock.timeline.v1.DescribeResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#penstock/timeline/v1/timeline.proto\x12\x14penstock.timeline.v1\x1a\x1epenstock/events/v1/event.proto\x1a#penstock/timeline/v1/delivery.proto\"\xe3\x01\n\x12GetTimelineRequest\x12\x0c\n\x04user\x18\x01 \x01(\t\x12,\n\x06\x63ursor\x18\x02 \x01(\x0b\x32\x1c.penstock.timeline.v1.Cursor\x12\x32\n\tdirection\x18\x03 \x01(\x0e\x32\x1f.penstock.timeline.v1.Direction\x12\r\n\x05limit\x18\x04 \x01(\r\x12\x39\n\x0b\x63onsistency\x18\x05 \x01(\x0b\x32$.penstock.events.v1.ConsistencyToken\x12\x13\n\x0b\x61llow_stale\x18\x06 \x01(\x08\"t\n\x06\x43ursor\x12\x0f\n\x07time_us\x18\x01 \x01(\x03\x12\x0f\n\x07post_id\x18\x02 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x03 \x01(\t\x12*\n\x04seen\x18\x04 \x03(\x0b\x32\x1c.penstock.events.v1.Position\x12\x0c\n\x04held\x18\x05 \x03(\x06\"\xe9\x01\n\x13GetTimelineResponse\x12)\n\x05posts\x18\x01 \x03(\x0b\x32\x1a.penstock.timeline.v1.Post\x12*\n\x04next\x18\x02 \x01(\x0b\x32\x1c.penstock.timeline.v1.Cursor\x12*\n\x04live\x18\x03 \x01(\x0b\x32\x1c.penstock.timeline.v1.Cursor\x12\x11\n\trefilling\x18\x04 \x01(\x08\x12-\n\x07\x61pplied\x18\x05 \x03(\x0b\x32\x1c.penstock.events.v1.Position\x12\r\n\x05stale\x18\x06 \x01(\x08\"Q\n\x13GetTimelinesRequest\x12:\n\x08requests\x18\x01 \x03(\x0b\x32(.penstock.timeline.v1.GetTimelineRequest\"T\n\x14GetTimelinesResponse\x12<\n\tresponses\x18\x01 \x03(\x0b\x32).penstock.timeline.v1.GetTimelineResponse\"N\n\x10SubscribeRequest\x12\x0c\n\x04user\x18\x01 \x01(\t\x12,\n\x06\x63ursor\x18\x02 \x01(\x0b\x32\x1c.penstock.timeline.v1.Cursor\"\xe4\x01\n\x11SubscribeResponse\x12+\n\x05\x61\x64\x64\x65\x64\x18\x01 \x01(\x0b\x32\x1a.penstock.timeline.v1.PostH\x00\x12\x34\n\x07removed\x18\x02 \x01(\x0b\x32!.penstock.timeline.v1.PostRemovedH\x00\x12\x34\n\theartbeat\x18\x03 \x01(\x0b\x32\x1f.penstock.timeline.v1.HeartbeatH\x00\x12,\n\x06\x63ursor\x18\x04 \x01(\x0b\x32\x1c.penstock.timeline.v1.CursorB\x08\n\x06\x63hange\"9\n\x0bPostRemoved\x12\x0e\n\x06number\x18\x01 \x01(\x06\x12\n\n\x02id\x18\x02 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x03 \x01(\t\"\x0b\n\tHeartbeat\"$\n\x0f\x44\x65scribeRequest\x12\x11\n\twith_hash\x18\x01 \x01(\x08\"~\n\x10\x44\x65scribeResponse\x12>\n\npartitions\x18\x01 \x03(\x0b\x32*.penstock.timeline.v1.PartitionDescription\x12\x18\n\x10partitions_total\x18\x02 \x01(\r\x12\x10\n\x08\x63\x61pacity\x18\x03 \x01(\r\"\xdd\x01\n\x14PartitionDescription\x12\x1a\n\x12timeline_partition\x18\x01 \x01(\r\x12\r\n\x05users\x18\x02 \x01(\x03\x12\x0f\n\x07\x65ntries\x18\x03 \x01(\x03\x12\r\n\x05posts\x18\x04 \x01(\x03\x12\r\n\x05\x62ytes\x18\x05 \x01(\x03\x12-\n\x07\x61pplied\x18\x06 \x03(\x0b\x32\x1c.penstock.events.v1.Position\x12\x13\n\x0blag_records\x18\x07 \x01(\x03\x12\x11\n\trefilling\x18\x08 \x01(\x03\x12\x14\n\x0c\x63ontent_hash\x18\t \x01(\x0c*P\n\tDirection\x12\x19\n\x15\x44IRECTION_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x44IRECTION_OLDER\x10\x01\x12\x13\n\x0f\x44IRECTION_NEWER\x10\x02\x32\x97\x03\n\x0fTimelineService\x12\x62\n\x0bGetTimeline\x12(.penstock.timeline.v1.GetTimelineRequest\x1a).penstock.timeline.v1.GetTimelineResponse\x12\x65\n\x0cGetTimelines\x12).penstock.timeline.v1.GetTimelinesRequest\x1a*.penstock.timeline.v1.GetTimelinesResponse\x12^\n\tSubscribe\x12&.penstock.timeline.v1.SubscribeRequest\x1a\'.penstock.timeline.v1.SubscribeResponse0\x01\x12Y\n\x08\x44\x65scribe\x12%.penstock.timeline.v1.DescribeRequest\x1a&.penstock.timeline.v1.DescribeResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'penstock.timeline.v1.timeline_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DIRECTION']._serialized_start=1419
-  _globals['_DIRECTION']._serialized_end=1499
+  _globals['_DIRECTION']._serialized_start=1656
+  _globals['_DIRECTION']._serialized_end=1736
   _globals['_GETTIMELINEREQUEST']._serialized_start=131
-  _globals['_GETTIMELINEREQUEST']._serialized_end=337
-  _globals['_CURSOR']._serialized_start=339
-  _globals['_CURSOR']._serialized_end=425
-  _globals['_GETTIMELINERESPONSE']._serialized_start=428
-  _globals['_GETTIMELINERESPONSE']._serialized_end=646
-  _globals['_GETTIMELINESREQUEST']._serialized_start=648
-  _globals['_GETTIMELINESREQUEST']._serialized_end=729
-  _globals['_GETTIMELINESRESPONSE']._serialized_start=731
-  _globals['_GETTIMELINESRESPONSE']._serialized_end=815
-  _globals['_SUBSCRIBEREQUEST']._serialized_start=817
-  _globals['_SUBSCRIBEREQUEST']._serialized_end=895
-  _globals['_SUBSCRIBERESPONSE']._serialized_start=898
-  _globals['_SUBSCRIBERESPONSE']._serialized_end=1126
-  _globals['_HEARTBEAT']._serialized_start=1128
-  _globals['_HEARTBEAT']._serialized_end=1139
-  _globals['_DESCRIBEREQUEST']._serialized_start=1141
-  _globals['_DESCRIBEREQUEST']._serialized_end=1158
-  _globals['_DESCRIBERESPONSE']._serialized_start=1160
-  _globals['_DESCRIBERESPONSE']._serialized_end=1242
-  _globals['_PARTITIONDESCRIPTION']._serialized_start=1245
-  _globals['_PARTITIONDESCRIPTION']._serialized_end=1417
-  _globals['_TIMELINESERVICE']._serialized_start=1502
-  _globals['_TIMELINESERVICE']._serialized_end=1909
+  _globals['_GETTIMELINEREQUEST']._serialized_end=358
+  _globals['_CURSOR']._serialized_start=360
+  _globals['_CURSOR']._serialized_end=476
+  _globals['_GETTIMELINERESPONSE']._serialized_start=479
+  _globals['_GETTIMELINERESPONSE']._serialized_end=712
+  _globals['_GETTIMELINESREQUEST']._serialized_start=714
+  _globals['_GETTIMELINESREQUEST']._serialized_end=795
+  _globals['_GETTIMELINESRESPONSE']._serialized_start=797
+  _globals['_GETTIMELINESRESPONSE']._serialized_end=881
+  _globals['_SUBSCRIBEREQUEST']._serialized_start=883
+  _globals['_SUBSCRIBEREQUEST']._serialized_end=961
+  _globals['_SUBSCRIBERESPONSE']._serialized_start=964
+  _globals['_SUBSCRIBERESPONSE']._serialized_end=1192
+  _globals['_POSTREMOVED']._serialized_start=1194
+  _globals['_POSTREMOVED']._serialized_end=1251
+  _globals['_HEARTBEAT']._serialized_start=1253
+  _globals['_HEARTBEAT']._serialized_end=1264
+  _globals['_DESCRIBEREQUEST']._serialized_start=1266
+  _globals['_DESCRIBEREQUEST']._serialized_end=1302
+  _globals['_DESCRIBERESPONSE']._serialized_start=1304
+  _globals['_DESCRIBERESPONSE']._serialized_end=1430
+  _globals['_PARTITIONDESCRIPTION']._serialized_start=1433
+  _globals['_PARTITIONDESCRIPTION']._serialized_end=1654
+  _globals['_TIMELINESERVICE']._serialized_start=1739
+  _globals['_TIMELINESERVICE']._serialized_end=2146
 # @@protoc_insertion_point(module_scope)

@@ -56,12 +56,15 @@ class GetTimelineRequest(_message.Message):
     DIRECTION_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     CONSISTENCY_FIELD_NUMBER: _builtins.int
+    ALLOW_STALE_FIELD_NUMBER: _builtins.int
     user: _builtins.str
     """Whose timeline."""
     direction: Global___Direction.ValueType
     """Which way to go on."""
     limit: _builtins.int
     """How many posts at most; 0: the server's default."""
+    allow_stale: _builtins.bool
+    """If they are not reflected by the deadline: answer what is there, marked as stale, instead of FAILED_PRECONDITION."""
     @_builtins.property
     def cursor(self) -> Global___Cursor:
         """Where to go on; absent: at the newest."""
@@ -78,10 +81,11 @@ class GetTimelineRequest(_message.Message):
         direction: Global___Direction.ValueType = ...,
         limit: _builtins.int = ...,
         consistency: _event_pb2.ConsistencyToken | None = ...,
+        allow_stale: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["consistency", b"consistency", "cursor", b"cursor"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["consistency", b"consistency", "cursor", b"cursor", "direction", b"direction", "limit", b"limit", "user", b"user"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allow_stale", b"allow_stale", "consistency", b"consistency", "cursor", b"cursor", "direction", b"direction", "limit", b"limit", "user", b"user"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -89,31 +93,46 @@ Global___GetTimelineRequest: _TypeAlias = GetTimelineRequest  # noqa: Y015
 
 @_typing.final
 class Cursor(_message.Message):
-    """A place between two posts of a timeline, stable while others come and go."""
+    """A place in a timeline, stable while others come and go.
+
+    `next` of a page has a post and nothing else. A cursor for Subscribe (`live` of a page, `cursor` of a change) says what
+    the reader holds: all posts of the timeline that are not older than the post, or all of it where there is none. Since
+    it carries the whole truth about the reader, any server can continue from it, however long ago it was.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TIME_US_FIELD_NUMBER: _builtins.int
     POST_ID_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
     SEEN_FIELD_NUMBER: _builtins.int
+    HELD_FIELD_NUMBER: _builtins.int
     time_us: _builtins.int
-    """Time of the post last seen."""
+    """Time of the post."""
     post_id: _builtins.str
-    """Id of the post last seen; breaks ties."""
+    """Id of the post; breaks ties."""
+    author: _builtins.str
+    """Author of the post; breaks ties between authors who use the same id."""
     @_builtins.property
     def seen(self) -> _containers.RepeatedCompositeFieldContainer[_event_pb2.Position]:
-        """The changes already seen; makes a subscription go on where a read or another subscription ended."""
+        """The state that the reader has seen: a server that is behind it catches up first."""
+
+    @_builtins.property
+    def held(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Numbers of the posts that the reader holds."""
 
     def __init__(
         self,
         *,
         time_us: _builtins.int = ...,
         post_id: _builtins.str = ...,
+        author: _builtins.str = ...,
         seen: _abc.Iterable[_event_pb2.Position] | None = ...,
+        held: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["post_id", b"post_id", "seen", b"seen", "time_us", b"time_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "held", b"held", "post_id", b"post_id", "seen", b"seen", "time_us", b"time_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -130,8 +149,11 @@ class GetTimelineResponse(_message.Message):
     LIVE_FIELD_NUMBER: _builtins.int
     REFILLING_FIELD_NUMBER: _builtins.int
     APPLIED_FIELD_NUMBER: _builtins.int
+    STALE_FIELD_NUMBER: _builtins.int
     refilling: _builtins.bool
     """The page may lack older posts that a refill under way will bring."""
+    stale: _builtins.bool
+    """The asked consistency was not reached; the caller had allowed that."""
     @_builtins.property
     def posts(self) -> _containers.RepeatedCompositeFieldContainer[_delivery_pb2.Post]:
         """The posts, newest first."""
@@ -156,10 +178,11 @@ class GetTimelineResponse(_message.Message):
         live: Global___Cursor | None = ...,
         refilling: _builtins.bool = ...,
         applied: _abc.Iterable[_event_pb2.Position] | None = ...,
+        stale: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["live", b"live", "next", b"next"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied", b"applied", "live", b"live", "next", b"next", "posts", b"posts", "refilling", b"refilling"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied", b"applied", "live", b"live", "next", b"next", "posts", b"posts", "refilling", b"refilling", "stale", b"stale"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -225,7 +248,7 @@ class SubscribeRequest(_message.Message):
     """Whose timeline."""
     @_builtins.property
     def cursor(self) -> Global___Cursor:
-        """`live` of a page, or `cursor` of the last change seen. Absent: from now on."""
+        """`live` of a page, or `cursor` of the last change seen. Absent: all of the timeline, then what changes."""
 
     def __init__(
         self,
@@ -243,7 +266,7 @@ Global___SubscribeRequest: _TypeAlias = SubscribeRequest  # noqa: Y015
 
 @_typing.final
 class SubscribeResponse(_message.Message):
-    """A change of the timeline."""
+    """A change of the timeline, against what the reader holds. What came and went while the reader was away is not told."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -256,12 +279,12 @@ class SubscribeResponse(_message.Message):
         """A post entered the timeline."""
 
     @_builtins.property
-    def removed(self) -> _delivery_pb2.PostRemoved:
-        """A post left it."""
+    def removed(self) -> Global___PostRemoved:
+        """A post left it: it was deleted, its author is no longer followed, or newer posts took its place."""
 
     @_builtins.property
     def heartbeat(self) -> Global___Heartbeat:
-        """Nothing happened for a while; the cursor moved on."""
+        """Nothing to tell; also sent once when everything up to the start of the call has been told."""
 
     @_builtins.property
     def cursor(self) -> Global___Cursor:
@@ -271,7 +294,7 @@ class SubscribeResponse(_message.Message):
         self,
         *,
         added: _delivery_pb2.Post | None = ...,
-        removed: _delivery_pb2.PostRemoved | None = ...,
+        removed: Global___PostRemoved | None = ...,
         heartbeat: Global___Heartbeat | None = ...,
         cursor: Global___Cursor | None = ...,
     ) -> None: ...
@@ -284,6 +307,36 @@ class SubscribeResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_change) -> _WhichOneofReturnType_change | None: ...
 
 Global___SubscribeResponse: _TypeAlias = SubscribeResponse  # noqa: Y015
+
+@_typing.final
+class PostRemoved(_message.Message):
+    """A post that left a timeline."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """Its number."""
+    id: _builtins.str
+    """Its id; empty where the server no longer knows it."""
+    author: _builtins.str
+    """Its author; empty where the server no longer knows it."""
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        id: _builtins.str = ...,
+        author: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "id", b"id", "number", b"number"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PostRemoved: _TypeAlias = PostRemoved  # noqa: Y015
 
 @_typing.final
 class Heartbeat(_message.Message):
@@ -308,12 +361,17 @@ class DescribeRequest(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    WITH_HASH_FIELD_NUMBER: _builtins.int
+    with_hash: _builtins.bool
+    """Hash the content, which takes a while where there is much of it."""
     def __init__(
         self,
+        *,
+        with_hash: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["with_hash", b"with_hash"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -321,11 +379,17 @@ Global___DescribeRequest: _TypeAlias = DescribeRequest  # noqa: Y015
 
 @_typing.final
 class DescribeResponse(_message.Message):
-    """What this server holds."""
+    """What this server holds. Other replicas hold the other partitions."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PARTITIONS_FIELD_NUMBER: _builtins.int
+    PARTITIONS_TOTAL_FIELD_NUMBER: _builtins.int
+    CAPACITY_FIELD_NUMBER: _builtins.int
+    partitions_total: _builtins.int
+    """How many partitions there are in all."""
+    capacity: _builtins.int
+    """How many posts a timeline has at most."""
     @_builtins.property
     def partitions(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartitionDescription]:
         """The partitions it owns."""
@@ -334,10 +398,12 @@ class DescribeResponse(_message.Message):
         self,
         *,
         partitions: _abc.Iterable[Global___PartitionDescription] | None = ...,
+        partitions_total: _builtins.int = ...,
+        capacity: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["partitions", b"partitions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capacity", b"capacity", "partitions", b"partitions", "partitions_total", b"partitions_total"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -352,22 +418,33 @@ class PartitionDescription(_message.Message):
     TIMELINE_PARTITION_FIELD_NUMBER: _builtins.int
     USERS_FIELD_NUMBER: _builtins.int
     ENTRIES_FIELD_NUMBER: _builtins.int
+    POSTS_FIELD_NUMBER: _builtins.int
+    BYTES_FIELD_NUMBER: _builtins.int
     APPLIED_FIELD_NUMBER: _builtins.int
     LAG_RECORDS_FIELD_NUMBER: _builtins.int
+    REFILLING_FIELD_NUMBER: _builtins.int
     CONTENT_HASH_FIELD_NUMBER: _builtins.int
     timeline_partition: _builtins.int
     """Its number."""
     users: _builtins.int
     """Users known."""
     entries: _builtins.int
-    """Entries in all inboxes."""
+    """Entries in all inboxes and outboxes."""
+    posts: _builtins.int
+    """Posts that they refer to."""
+    bytes: _builtins.int
+    """Memory that they take."""
     lag_records: _builtins.int
     """Records not yet applied."""
+    refilling: _builtins.int
+    """Inboxes that wait for older posts to come again."""
     content_hash: _builtins.bytes
-    """Canonical hash of the content, equal for equal content."""
+    """Canonical hash of all timelines, where asked for: sixteen bytes. Those of all partitions, added up as little-endian
+    numbers modulo 2^128, are the same for the same timelines, however many partitions and replicas there are.
+    """
     @_builtins.property
     def applied(self) -> _containers.RepeatedCompositeFieldContainer[_event_pb2.Position]:
-        """How far it has come."""
+        """How far it has come: the last record applied."""
 
     def __init__(
         self,
@@ -375,13 +452,16 @@ class PartitionDescription(_message.Message):
         timeline_partition: _builtins.int = ...,
         users: _builtins.int = ...,
         entries: _builtins.int = ...,
+        posts: _builtins.int = ...,
+        bytes: _builtins.int = ...,
         applied: _abc.Iterable[_event_pb2.Position] | None = ...,
         lag_records: _builtins.int = ...,
+        refilling: _builtins.int = ...,
         content_hash: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied", b"applied", "content_hash", b"content_hash", "entries", b"entries", "lag_records", b"lag_records", "timeline_partition", b"timeline_partition", "users", b"users"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied", b"applied", "bytes", b"bytes", "content_hash", b"content_hash", "entries", b"entries", "lag_records", b"lag_records", "posts", b"posts", "refilling", b"refilling", "timeline_partition", b"timeline_partition", "users", b"users"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
