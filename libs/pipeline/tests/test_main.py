@@ -13,6 +13,13 @@ def test_a_sound_file_is_said_to_be_sound(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == f"{path} is sound: 1 event type, 0 tables, 0 enrichments\n"
 
 
+def test_that_there_are_timelines_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(example("social"))
+    assert main(["check", str(path)]) == 0
+    assert capsys.readouterr().out == f"{path} is sound: 8 event types, 3 tables, 2 enrichments, timelines\n"
+
+
 def test_every_fault_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "p.yaml"
     path.write_text("version: 2\nevent_types: {Ping: {about: A ping.}}\n")

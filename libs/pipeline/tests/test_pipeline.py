@@ -33,7 +33,7 @@ def test_the_tables_of_the_social_pipeline() -> None:
     tables = load().tables
     assert {name: (table.debezium_topic, table.key, table.partitioned_by) for name, table in tables.items()} == {
         "profiles": ("cdc.app.profiles", ("user",), None),
-        "posts": (None, ("post_id",), "author"),
+        "posts": (None, ("author", "post_id"), "author"),
         "follows": (None, ("follower", "author"), "author"),
     }
 
@@ -130,7 +130,7 @@ def test_the_schema_knows_what_the_model_knows() -> None:
     schema = json_schema()
     event_type = schema["$defs"]["EventType"]
     assert schema["required"] == ["version", "event_types"]
-    assert list(schema["properties"]) == ["version", "event_types", "tables", "enrichments"]
+    assert list(schema["properties"]) == ["version", "event_types", "tables", "enrichments", "timeline"]
     assert list(event_type["properties"]) == ["about", "required", "optional", "key", "upserts", "deletes"]
     for section in (schema, *schema["$defs"].values()):
         assert section["additionalProperties"] is False

@@ -9,6 +9,7 @@ from penstock.pipeline.event_types import EventType, RowOf
 from penstock.pipeline.pipeline import EXAMPLES, Pipeline, example, json_schema, load, loads
 from penstock.pipeline.row_key import key_values, row_key
 from penstock.pipeline.tables import History, Table, fingerprint
+from penstock.pipeline.timeline import Timeline, TimelineFollows, TimelinePosts
 
 __all__ = [
     "EXAMPLES",
@@ -18,6 +19,9 @@ __all__ = [
     "Pipeline",
     "RowOf",
     "Table",
+    "Timeline",
+    "TimelineFollows",
+    "TimelinePosts",
     "example",
     "fingerprint",
     "json_schema",

@@ -45,7 +45,8 @@ def _summary(pipeline: Pipeline) -> str:
         "table": len(pipeline.tables),
         "enrichment": len(pipeline.enrichments),
     }
-    return ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items())
+    said = [f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items()]
+    return ", ".join(said if pipeline.timeline is None else (*said, "timelines"))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,7 +14,7 @@ _CHANGES = ("upserts", "deletes")
 
 @dataclass(frozen=True, slots=True)
 class TableDraft:
-    """A table. `columns` is None where they were left out or are not readable: `has_columns` tells which."""
+    """A table. What may be left out is None where it was, and where it is not readable: `has_…` tells which."""
 
     name: str
     from_events: bool | None
@@ -22,6 +22,7 @@ class TableDraft:
     key: tuple[str, ...] | None
     has_columns: bool
     columns: tuple[str, ...] | None
+    has_partitioned_by: bool
     partitioned_by: str | None
 
     @classmethod
@@ -35,6 +36,7 @@ class TableDraft:
             _names(written.get("key")),
             "columns" in written,
             _names(written.get("columns"), one=False),
+            written.get("partitioned_by") is not None,
             _text(written.get("partitioned_by")) or None,
         )
 
@@ -87,12 +89,35 @@ class EnrichmentDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class TimelineDraft:
+    """The timeline; names are empty where there is none."""
+
+    posts: str
+    posts_author: str
+    follows: str
+    follower: str
+    follows_author: str
+
+    @classmethod
+    def of(cls, written: Document) -> Self:
+        posts, follows = _below(written, "posts"), _below(written, "follows")
+        return cls(
+            _text(posts.get("table")),
+            _text(posts.get("author")),
+            _text(follows.get("table")),
+            _text(follows.get("follower")),
+            _text(follows.get("author")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A document. Without a readable section, nothing can be said of references to it."""
 
     tables: Mapping[str, TableDraft]
     event_types: Mapping[str, TypeDraft]
     enrichments: tuple[EnrichmentDraft, ...]
+    timeline: TimelineDraft
     has_tables: bool
     has_event_types: bool
 
@@ -105,6 +130,7 @@ class Draft:
             {name: TableDraft.of(name, _below(tables, name)) for name in tables},
             {name: TypeDraft.of(name, _below(event_types, name)) for name in event_types},
             tuple(EnrichmentDraft.of(index, entry) for index, entry in entries if isinstance(entry, Mapping)),
+            TimelineDraft.of(_below(document, "timeline")),
             # Tables may be left out altogether, and then there is none.
             "tables" not in document or isinstance(document["tables"], Mapping),
             isinstance(document.get("event_types"), Mapping),

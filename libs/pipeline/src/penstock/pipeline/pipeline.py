@@ -15,6 +15,7 @@ from penstock.pipeline.enrichments import ENRICHMENTS_MAX, Enrichment
 from penstock.pipeline.event_types import EVENT_TYPES_MAX, EventType
 from penstock.pipeline.names import TableName, TypeName
 from penstock.pipeline.tables import TABLES_MAX, Table
+from penstock.pipeline.timeline import Timeline
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 EXAMPLES = ("social", "shop")
@@ -33,6 +34,9 @@ class Pipeline(Section):
     )
     enrichments: tuple[Enrichment, ...] = Field(
         default=(), max_length=ENRICHMENTS_MAX, description="Which events are joined with which table"
+    )
+    timeline: Timeline | None = Field(
+        default=None, description="Which tables timelines are made of; left out: there are no timelines"
     )
 
     def enrichments_of(self, event_type: str) -> tuple[Enrichment, ...]:

@@ -9,6 +9,7 @@ not readable is passed over, because its own fault is enough.
 from collections.abc import Iterator, Mapping
 
 from penstock.document import Misfit, suggestion
+from penstock.pipeline import timeline_references
 from penstock.pipeline.draft import Draft, EnrichmentDraft, TableDraft, TypeDraft
 
 _CHANGES = ("upserts", "deletes")
@@ -25,6 +26,7 @@ def misfits(document: Mapping[str, object]) -> Iterator[Misfit]:
     for enrichment in draft.enrichments:
         yield from _of_enrichment(enrichment, draft)
     yield from _names_once(draft)
+    yield from timeline_references.misfits(draft)
 
 
 def _of_table(table: TableDraft, draft: Draft) -> Iterator[Misfit]:
