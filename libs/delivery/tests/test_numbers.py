@@ -9,6 +9,7 @@ from penstock.delivery.numbers import (
     packed,
     partition_of,
     partition_starts,
+    post_key,
     post_number,
     unpacked,
     user_number,
@@ -18,15 +19,22 @@ from penstock.delivery.numbers import (
 def test_that_numbers_never_change_because_logs_and_snapshots_hold_them() -> None:
     assert user_number("ann") == 17577433181673155845
     assert outbox_number("ann") == 4303430374725822873
-    assert post_number("ann", "p1") == 12710352910314523339
+    assert post_key("ann", "p1") == 12710352910314523339
+    assert post_number(post_key("ann", "p1"), 1_000_000, b"device") == 13706748878585605474
 
 
 def test_that_a_user_an_outbox_and_a_post_of_one_name_differ() -> None:
-    assert len({user_number("a"), outbox_number("a"), post_number("a", ""), post_number("", "a")}) == 4
+    assert len({user_number("a"), outbox_number("a"), post_key("a", ""), post_key("", "a")}) == 4
 
 
 def test_that_author_and_id_cannot_be_mistaken_for_each_other() -> None:
-    assert post_number("ab", "c") != post_number("a", "bc")
+    assert post_key("ab", "c") != post_key("a", "bc")
+
+
+def test_that_versions_of_a_post_differ() -> None:
+    key = post_key("ann", "p1")
+    assert len({key, post_number(key, 1, b"a"), post_number(key, 2, b"a"), post_number(key, 1, b"b")}) == 4
+    assert post_number(key, -1, b"a") != post_number(key, 1, b"a")
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(1, 1000))

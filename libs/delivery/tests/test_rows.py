@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from penstock.delivery.numbers import post_number, user_number
+from penstock.delivery.numbers import post_key, post_number, user_number
 from penstock.delivery.rows import FollowRow, PostRow, Rows
 from penstock.events.v1.event_pb2 import Position, RowVersion
 from penstock.pipeline import example, load, loads, row_key
@@ -38,9 +38,10 @@ def change(table: str, *key: str, op: Op.ValueType = OP_UPSERT, **columns: str) 
 
 def test_a_post_is_what_its_row_says() -> None:
     row = SOCIAL.post(change("posts", "ann", "p1", text="Hello", language="en"))
-    number = post_number("ann", "p1")
+    key = post_key("ann", "p1")
+    number = post_number(key, 1_000, b"here")
     assert row[:5] == ("ann", "p1", True, 1_000, b"here")
-    assert row.number == number
+    assert (row.key, row.number) == (key, number)
     assert Post.FromString(row.payload or b"") == Post(
         id="p1",
         author="ann",
@@ -53,7 +54,8 @@ def test_a_post_is_what_its_row_says() -> None:
 
 def test_a_post_that_is_gone_has_a_version_and_nothing_to_show() -> None:
     row = SOCIAL.post(change("posts", "ann", "p1", op=OP_DELETE))
-    assert row == PostRow("ann", "p1", False, 1_000, b"here", None, post_number("ann", "p1"))
+    key = post_key("ann", "p1")
+    assert row == PostRow("ann", "p1", False, 1_000, b"here", None, key, post_number(key, 1_000, b"here"))
 
 
 @pytest.mark.parametrize("bound", [None, 0, 7, 2**40])

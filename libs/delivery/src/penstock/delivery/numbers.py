@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 _USER: Final = b"penstock user"
 _OUTBOX: Final = b"penstock outbox"
 _POST: Final = b"penstock post"
+_VERSION: Final = b"penstock version"
 
 Numbers = NDArray[np.uint64]
 
@@ -37,11 +38,17 @@ def outbox_number(author: str) -> int:
     return int.from_bytes(blake2b(author.encode(), digest_size=8, person=_OUTBOX).digest(), "little")
 
 
-def post_number(author: str, post_id: str) -> int:
-    """A post belongs to its author: the same id of another author is another post."""
+def post_key(author: str, post_id: str) -> int:
+    """Of a post, whatever its version. It belongs to its author: the same id of another author is another post."""
     name = author.encode()
     text = len(name).to_bytes(4, "little") + name + post_id.encode()
     return int.from_bytes(blake2b(text, digest_size=8, person=_POST).digest(), "little")
+
+
+def post_number(key: int, time_us: int, position: bytes) -> int:
+    """Of a version of a post: one that was edited is another one to readers, who are shown it anew."""
+    text = key.to_bytes(8, "little") + time_us.to_bytes(8, "little", signed=True) + position
+    return int.from_bytes(blake2b(text, digest_size=8, person=_VERSION).digest(), "little")
 
 
 def partition_of(number: int, partitions: int) -> int:

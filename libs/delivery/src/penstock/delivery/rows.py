@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from penstock.delivery.numbers import post_number, user_number
+from penstock.delivery.numbers import post_key, post_number, user_number
 from penstock.pipeline import Pipeline, key_values
 from penstock.tables.v1.row_change_pb2 import Op, RowChange
 from penstock.timeline.v1.delivery_pb2 import Post
@@ -34,7 +34,8 @@ class PostRow(NamedTuple):
     time_us: int
     position: bytes
     payload: bytes | None
-    number: int  # of the post
+    key: int  # of the post
+    number: int  # of this version of it
 
 
 class FollowRow(NamedTuple):
@@ -79,9 +80,10 @@ class Rows:
         post_id = parts[0] if len(parts) == 1 else "/".join(parts)
         if "%" in key:
             author = _values(change)[self._post_author]
-        number, alive = post_number(author, post_id), op == _UPSERT
+        time_us, alive, key_number = version.valid_from_us, op == _UPSERT, post_key(author, post_id)
+        number = post_number(key_number, time_us, position)
         payload = self._payload(change, author, post_id, number) if alive else None
-        return _tuple(PostRow, (author, post_id, alive, version.valid_from_us, position, payload, number))
+        return _tuple(PostRow, (author, post_id, alive, time_us, position, payload, key_number, number))
 
     def follow(self, change: RowChange) -> FollowRow:
         """A row of the table of follows."""

@@ -234,7 +234,7 @@ class Post(_message.Message):
     error_bound_us: _builtins.int
     """Bound on the error of time_us. Absent where nothing bounds it."""
     number: _builtins.int
-    """Its number: what cursors and removals call it."""
+    """The number of this version of it: what cursors and removals call it. An edited post has another one."""
     @_builtins.property
     def attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """What readers are shown."""

@@ -1,0 +1,55 @@
+"""The jobs that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from penstock.jobs.config import Config
+from penstock.jobs.job import Context
+from penstock.jobs.listener import OnProgress
+from penstock.jobs.metrics import Metrics
+from penstock.jobs.timelines import query as timelines
+from penstock.jobs.timelines.progress import TOPIC as PROGRESS
+from penstock.jobs.timelines.progress import ProgressTeller
+from penstock.pipeline import Pipeline
+from penstock.serving.errors import ConfigError
+from penstock.topics import TopicMap
+from pyspark.sql.streaming.query import StreamingQuery
+
+
+@dataclass(frozen=True)
+class Job:
+    """`topics` names what it reads and writes; `on_progress` makes what is called after each batch."""
+
+    name: str
+    about: str
+    topics: Callable[[Pipeline, TopicMap], list[str]]
+    start: Callable[[Context], StreamingQuery]
+    on_progress: Callable[[Config, TopicMap, Metrics], OnProgress]
+
+
+def _timeline_topics(pipeline: Pipeline, topics: TopicMap) -> list[str]:
+    timeline = pipeline.timeline
+    if timeline is None:
+        raise ConfigError(["the job timelines needs the section `timeline:` in pipeline.yaml"])
+    tables = [topics.tables[timeline.posts.table], topics.tables[timeline.follows.table]]
+    return [*tables, timelines.REFILLS_TOPIC, timelines.DELIVERIES, PROGRESS]
+
+
+def _tell_timelines(config: Config, topics: TopicMap, metrics: Metrics) -> OnProgress:
+    return ProgressTeller(config.kafka, topics, metrics.progress_failures.labels(timelines.NAME).inc).tell
+
+
+JOBS = {
+    job.name: job
+    for job in (
+        Job(
+            timelines.NAME,
+            "joins posts with follows: who gets which post, kept up to date as either changes",
+            _timeline_topics,
+            timelines.start,
+            _tell_timelines,
+        ),
+    )
+}
