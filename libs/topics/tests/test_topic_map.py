@@ -7,6 +7,7 @@ from penstock.pipeline import example
 from penstock.pipeline import load as load_pipeline
 from penstock.pipeline import loads as loads_pipeline
 from penstock.topics import TopicMap, load, loads, missing_keys, missing_messages
+from penstock.topics.errors import TopicMapError
 
 IN_PROTO = Path(__file__).parents[3] / "proto" / "topics.yaml"
 
@@ -72,7 +73,7 @@ def test_tables_that_would_break_a_law_of_the_map_are_refused() -> None:
         uneven.replace("    partitions: 8\n    cleanup: compact", "    partitions: 9\n    cleanup: compact", 1), "m"
     )
     with pytest.raises(
-        ValueError, match=r"would not be sound: is 8, but enrichment\.seen\.v1 is partitioned by author"
+        TopicMapError, match=r"would not be sound: is 8, but enrichment\.seen\.v1 is partitioned by author"
     ):
         topic_map.for_tables(load_pipeline().tables)
 
@@ -122,13 +123,28 @@ def test_a_prefix_changes_only_what_topics_are_called_in_kafka(small: str) -> No
 
 
 def test_a_prefix_that_kafka_would_not_take_is_refused(small: str) -> None:
-    with pytest.raises(ValueError, match="'a b' cannot begin a topic's name"):
+    with pytest.raises(TopicMapError, match="'a b' cannot begin a topic's name"):
         loads(small, "m").prefixed("a b")
 
 
 def test_a_topic_that_is_not_on_the_map_has_no_name(small: str) -> None:
     with pytest.raises(KeyError, match=r"no topic things\.v1 on the map"):
         loads(small, "m").kafka_name("things.v1")
+
+
+def test_another_map_may_have_other_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(IN_PROTO.read_text().replace("partitions: 8", "partitions: 5"))
+    mine = load(path).for_tables(load_pipeline().tables)
+    assert list(mine.topics) == list(load().for_tables(load_pipeline().tables).topics)
+    assert {mine[name].partitions for name in mine.tables.values()} == {5}
+
+
+def test_another_map_has_every_topic_of_ours(tmp_path: Path, small: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(small)
+    with pytest.raises(TopicMapError, match=r"mine\.yaml lacks events\.raw\.v1, .*; it needs every topic of the map"):
+        load(path)
 
 
 def test_a_file_is_named_in_its_faults(tmp_path: Path, small: str) -> None:

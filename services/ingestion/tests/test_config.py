@@ -71,6 +71,15 @@ def test_kafka_settings_come_from_a_file(tmp_path: Path) -> None:
         load({"PENSTOCK_KAFKA_CONFIG_FILE": str(path)})
 
 
+def test_another_map_of_topics_is_a_file(tmp_path: Path) -> None:
+    assert load({}).topic_map is None
+    path = tmp_path / "topics.yaml"
+    path.write_text("version: 1")
+    assert load({"PENSTOCK_TOPIC_MAP": str(path)}).topic_map == path
+    with pytest.raises(ConfigError, match="PENSTOCK_TOPIC_MAP='/no/such' names a file that does not exist"):
+        load({"PENSTOCK_TOPIC_MAP": "/no/such"})
+
+
 def test_help_lists_every_setting() -> None:
     text = describe(SETTINGS)
     assert all(setting.variable in text for setting in SETTINGS.values())

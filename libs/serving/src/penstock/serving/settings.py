@@ -101,6 +101,7 @@ def service_rows(port: int, metrics_port: int) -> tuple[tuple[str, str, str, Par
         ("bootstrap", "PENSTOCK_BOOTSTRAP", "127.0.0.1:9092", text, "Kafka's bootstrap servers"),
         ("kafka_file", "PENSTOCK_KAFKA_CONFIG_FILE", "", properties_file, "librdkafka settings, NAME=VALUE per line"),
         ("topic_prefix", "PENSTOCK_TOPIC_PREFIX", "", text, "stands before the names of topics and groups"),
+        ("topic_map", "PENSTOCK_TOPIC_MAP", "", existing_file, "topics.yaml; default: the map that is shipped"),
         ("topics", "TOPICS", "verify", one_of("verify", "create"), "missing topics: verify (wait for them) or create"),
         ("pipeline", "PENSTOCK_PIPELINE", "", existing_file, "pipeline.yaml; default: the social pipeline"),
         ("tls_certificate", "TLS_CERTIFICATE", "", existing_file, "PEM chain; with it, gRPC is served over TLS"),

@@ -1,6 +1,7 @@
 """What can be wrong with topics.
 
 TopicsError
+├── TopicMapError           the map does not fit what it is to be used for: change the map, the prefix or the pipeline
 ├── KafkaUnreachableError   nothing answered in time: start Kafka, check the address, try again
 ├── TopicsRefusedError      Kafka answered no: permissions, policies, too few brokers
 ├── TopicsMissingError      they are not there yet: whoever creates them has not run, or ran elsewhere
@@ -13,6 +14,10 @@ from dataclasses import dataclass
 
 class TopicsError(Exception):
     """Topics cannot be used as the map says."""
+
+
+class TopicMapError(TopicsError, ValueError):
+    """A map that is sound by itself cannot be used: with these tables, with this prefix, or at all."""
 
 
 class KafkaUnreachableError(TopicsError):

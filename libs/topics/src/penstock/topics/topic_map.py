@@ -1,7 +1,7 @@
 """Loads the map of topics.
 
 In:  topics.yaml, by default the one that is shipped with this package.
-Out: a `TopicMap`, or `InvalidDocumentError` with every fault and its line.
+Out: a `TopicMap`, or `InvalidDocumentError` with every fault and its line; `TopicMapError` if it does not fit.
 Topics keep their names of the file throughout; a prefix only changes what they are called in Kafka.
 A pipeline's tables are not in the file: it has templates for their topics, and `for_tables` fills them in.
 """
@@ -14,6 +14,7 @@ from typing import Self
 
 from penstock.document import FormatVersion, MisfitError, Section, read, read_file
 from penstock.topics import graph, laws, tables
+from penstock.topics.errors import TopicMapError
 from penstock.topics.schema import Cycle, Sentence, StepName, Topic, TopicName, is_prefix
 from penstock.topics.tables import DeclaredTable
 from pydantic import Field, model_validator
@@ -58,17 +59,18 @@ class TopicMap:
     def prefixed(self, prefix: str) -> "TopicMap":
         """Make the same map for topics whose names begin with `prefix`: several pipelines share one Kafka."""
         if not is_prefix(prefix):
-            raise ValueError(f"'{prefix}' cannot begin a topic's name: letters, digits, '.', '_', '-', up to 100")
+            raise TopicMapError(f"'{prefix}' cannot begin a topic's name: letters, digits, '.', '_', '-', up to 100")
         return replace(self, prefix=prefix + self.prefix)
 
     def for_tables(self, declared: Mapping[str, DeclaredTable]) -> "TopicMap":
         """Make the same map with a topic for each of these tables, such as those of a `penstock.pipeline.Pipeline`.
 
-        ValueError if a table's name cannot be part of a topic's, or if its topic would break a law of the map.
+        TopicMapError if a table's topic would break a law of the map; ValueError if a table's name cannot be part of a
+        topic's.
         """
         filled = tables.fill(self.document.topics, self.document.cycles, declared)
         if broken := [misfit.problem for misfit in laws.misfits(filled.topics, filled.cycles)]:
-            raise ValueError(f"with these tables the map of topics would not be sound: {'; '.join(broken)}")
+            raise TopicMapError(f"with these tables the map of topics would not be sound: {'; '.join(broken)}")
         return replace(self, topics=filled.topics, cycles=filled.cycles, tables=filled.names)
 
     def edges(self) -> list[tuple[str, str]]:
@@ -81,11 +83,18 @@ class TopicMap:
 
 
 def load(path: Path | None = None) -> TopicMap:
-    """Load a map; without a path the one that is shipped. Tables come with `for_tables`."""
-    if path is not None:
-        return _map(read_file(path, TopicsDocument))
+    """Load a map; without a path the one that is shipped. Tables come with `for_tables`.
+
+    TopicMapError if the file lacks a topic of the map that is shipped: our services need them all.
+    """
     shipped = resources.files("penstock.topics").joinpath("topics.yaml")
-    return loads(shipped.read_text(encoding="utf-8"), "topics.yaml")
+    needed = loads(shipped.read_text(encoding="utf-8"), "topics.yaml")
+    if path is None:
+        return needed
+    given = _map(read_file(path, TopicsDocument))
+    if missing := [name for name in needed.document.topics if name not in given.document.topics]:
+        raise TopicMapError(f"{path} lacks {', '.join(missing)}; it needs every topic of the map that is shipped")
+    return given
 
 
 def loads(text: str, source: str) -> TopicMap:

@@ -21,7 +21,9 @@ from penstock.serving.address import AddressInUse, reserve
 from penstock.serving.errors import ConfigError
 from penstock.serving.logs import configure
 from penstock.serving.settings import usage
+from penstock.topics import TopicMap
 from penstock.topics import load as load_topics
+from penstock.topics.errors import TopicMapError
 from prometheus_client import CollectorRegistry, start_http_server
 
 logger = logging.getLogger("penstock.enrichment")
@@ -39,22 +41,23 @@ def main(arguments: list[str], environment: dict[str, str]) -> int:
     try:
         config = settings.load(environment)
         pipeline = load_pipeline(config.pipeline)
+        topics = load_topics(config.topic_map).for_tables(pipeline.tables).prefixed(config.topic_prefix)
         held, address = reserve(config.listen)
         reserve(config.metrics_listen)[0].close()  # taken by somebody else: say so before anything is started
-    except (ConfigError, InvalidDocumentError, AddressInUse) as error:
+    except (ConfigError, InvalidDocumentError, TopicMapError, AddressInUse) as error:
         sys.stderr.write(f"penstock enrichment cannot start:\n{error}\n")
         return 2
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     gc.set_threshold(*GARBAGE_THRESHOLDS)
     with held, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        code = runner.run(run(config, pipeline, address))
+        code = runner.run(run(config, pipeline, topics, address))
     logger.info("stopped")
     logging.shutdown()
     # All is committed and closed. What is left, librdkafka's destructors, may wait for a broker that does not answer.
     os._exit(code)
 
 
-async def run(config: Config, pipeline: Pipeline, address: str) -> int:
+async def run(config: Config, pipeline: Pipeline, topics: TopicMap, address: str) -> int:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
@@ -62,7 +65,6 @@ async def run(config: Config, pipeline: Pipeline, address: str) -> int:
     host, _, port = config.metrics_listen.rpartition(":")
     http, _ = start_http_server(int(port), host.strip("[]"), registry)
     logger.info("gRPC on %s, metrics on http://%s:%d/metrics", address, host, http.server_port)
-    topics = load_topics().for_tables(pipeline.tables).prefixed(config.topic_prefix)
     try:
         return await serve(config, pipeline, topics, Metrics(registry), address, stop)
     finally:

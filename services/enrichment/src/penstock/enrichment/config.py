@@ -18,6 +18,7 @@ class Config:
     metrics_listen: str
     kafka: Mapping[str, str]
     topic_prefix: str
+    topic_map: Path | None
     topics: Literal["verify", "create"]
     pipeline: Path | None
     instance: str

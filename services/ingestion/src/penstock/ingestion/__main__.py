@@ -17,6 +17,7 @@ from penstock.serving.errors import ConfigError
 from penstock.serving.logs import configure
 from penstock.serving.settings import usage
 from penstock.topics import load as load_topics
+from penstock.topics.errors import TopicMapError
 
 logger = logging.getLogger("penstock.ingestion")
 
@@ -28,12 +29,12 @@ def main(arguments: list[str], environment: dict[str, str]) -> int:
     try:
         config = settings.load(environment)
         pipeline = load_pipeline(config.pipeline)
-    except (ConfigError, InvalidDocumentError) as error:
+        topics = load_topics(config.topic_map).prefixed(config.topic_prefix)
+    except (ConfigError, InvalidDocumentError, TopicMapError) as error:
         sys.stderr.write(f"penstock ingestion cannot start:\n{error}\n")
         return 2
     if config.clock_keys_are_random:
         logger.warning("no clock key is configured: tokens are worth nothing to other pods or after a restart")
-    topics = load_topics().prefixed(config.topic_prefix)
     gate = Gate(pipeline, config.limits)
     with tempfile.TemporaryDirectory(prefix="penstock-metrics-") as folder:
         # prometheus_client decides at import whether it shares its counts between processes.

@@ -27,6 +27,7 @@ class Config:
     workers: int
     kafka: Mapping[str, str]
     topic_prefix: str
+    topic_map: Path | None
     topics: Literal["verify", "create"]
     pipeline: Path | None
     tls_certificate: Path | None
