@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from penstock.client.testing import FakeIngest, FakeTables
+from penstock.client.testing import FakeIngest, FakeTables, FakeTimelines
 
 
 @pytest.fixture
@@ -15,4 +15,10 @@ def fake() -> Iterator[FakeIngest]:
 @pytest.fixture
 def fake_tables() -> Iterator[FakeTables]:
     with FakeTables("profiles", "follows") as fake:
+        yield fake
+
+
+@pytest.fixture
+def fake_timelines() -> Iterator[FakeTimelines]:
+    with FakeTimelines() as fake:
         yield fake

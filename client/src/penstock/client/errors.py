@@ -1,4 +1,4 @@
-"""What can go wrong with an event on its way to penstock, and with a question to its tables.
+"""What can go wrong with an event on its way to penstock, and with a question to its tables or timelines.
 
     PenstockError
     ├── EventTooLargeError       one event is larger than a batch may be; nothing was buffered
@@ -9,12 +9,15 @@
     ├── BatchRejectedError       the server answered with a code that trying again does not help
     ├── FlushTimeoutError        not everything was settled in time; it still may be
     ├── UndeliveredError         raised by close(): some events of this publisher were not delivered
-    └── TablesError              enrichment did not answer a question, or answered that it cannot
-        ├── NoSuchTableError     the pipeline declares no table of this name
-        └── NotYetVisibleError   the tables do not reflect the token yet; wait longer, or allow a stale answer
+    └── ReadError                a service did not answer a question, or answered that it cannot
+        ├── TablesError          of the tables, by enrichment
+        │   └── NoSuchTableError the pipeline declares no table of this name
+        ├── TimelinesError       of the timelines
+        └── NotYetVisibleError   the token is not reflected yet; wait longer, or allow a stale answer. It is also a
+                                 TablesError or a TimelinesError
 
 An event that the server *refused* is not an exception: its receipt says so, with the reason. Neither is a row that
-is not there: its status says so.
+is not there: its status says so; nor a timeline of a user that nobody knows: it is empty.
 """
 
 from __future__ import annotations
@@ -77,8 +80,8 @@ class UndeliveredError(PenstockError):
         self.first = first
 
 
-class TablesError(PenstockError):
-    """A question to the tables has no answer."""
+class ReadError(PenstockError):
+    """A question has no answer."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -87,9 +90,25 @@ class TablesError(PenstockError):
         self.detail = detail
 
 
+class TablesError(ReadError):
+    """A question to the tables has no answer."""
+
+
 class NoSuchTableError(TablesError):
     """The pipeline of this enrichment service declares no table of this name."""
 
 
-class NotYetVisibleError(TablesError):
+class TimelinesError(ReadError):
+    """A question to the timelines has no answer."""
+
+
+class NotYetVisibleError(ReadError):
     """What the token names was not reflected within the time that the caller gave; asking again may help."""
+
+
+class TablesNotYetVisibleError(NotYetVisibleError, TablesError):
+    """By the tables."""
+
+
+class TimelinesNotYetVisibleError(NotYetVisibleError, TimelinesError):
+    """By the timelines."""

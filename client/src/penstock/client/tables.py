@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 import grpc
 from google.rpc import code_pb2
 from penstock.client.channel import CHANNEL_OPTIONS, Security, failure_of, open_channel
-from penstock.client.errors import NoSuchTableError, NotYetVisibleError, TablesError
+from penstock.client.errors import NoSuchTableError, TablesError, TablesNotYetVisibleError
 from penstock.client.retry import Failure
 from penstock.client.row import Key, Lookup, Moment, Row, TableState, request_of, row_of, state_of
 from penstock.enrich.v1.enrich_pb2 import BatchLookupRequest, DescribeRequest, LookupResponse
@@ -104,7 +104,7 @@ def _error(server: str, failure: Failure) -> TablesError:
     if failure.code == code_pb2.NOT_FOUND:
         return NoSuchTableError(failure.code_name, failure.detail)
     if failure.code == code_pb2.FAILED_PRECONDITION:
-        return NotYetVisibleError(failure.code_name, failure.detail)
+        return TablesNotYetVisibleError(failure.code_name, failure.detail)
     if failure.code == code_pb2.UNIMPLEMENTED:
         return TablesError(failure.code_name, f"{server} is no enrichment service: it does not know the question")
     return TablesError(failure.code_name, f"enrichment at {server} answered {failure}")
