@@ -16,10 +16,10 @@ from enrich_log import Record
 from penstock.clock import BatchClock, batch_clock, correct_event
 from penstock.events.v1.event_pb2 import ENRICHMENT_STATUS_MATCHED, EnrichmentStatus, Event
 from penstock.events.v1.raw_batch_pb2 import RawBatchView
+from penstock.pipeline import row_key
 from penstock.tables.v1.row_change_pb2 import Op, RowChange
 
 BY_TYPE = {shape.event_type: shape for shape in SHAPES.values()}
-POST_COLUMNS = ("author", "text", "language")
 
 
 @dataclass
@@ -119,12 +119,12 @@ def wrong_rows(ledger: Ledger, values: Iterable[bytes]) -> int:
 
 
 def is_right_row(change: RowChange, expected: Expected) -> bool:
-    attributes = expected.event.attributes
+    attributes, shape = expected.event.attributes, expected.shape
     return (
         change.op == Op.OP_UPSERT
-        and change.key == attributes["post_id"]
+        and change.key == row_key([attributes[name] for name in shape.row_key])
         and change.version.valid_from_us == expected.corrected_us
-        and change.columns == {name: attributes[name] for name in POST_COLUMNS}
+        and change.columns == {name: attributes[name] for name in shape.row_columns}
     )
 
 

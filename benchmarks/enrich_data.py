@@ -36,18 +36,19 @@ class Shape:
     event_type: str
     on: str
     columns: tuple[str, ...]
-    row_key: str | None = None  # the attribute that names the row which such an event makes
+    row_key: tuple[str, ...] = ()  # the attributes that name the row which such an event makes, if it makes one
+    row_columns: tuple[str, ...] = ()
 
     def attributes(self, seq: int, rows: int) -> dict[str, str]:
         """Of the event with this number; about 160 bytes an event, as in bench-ingest."""
         user = f"nobody-{seq}" if seq % 100 == 0 else key_of(seq * 7_919 % rows)
-        if self.row_key is not None:
+        if self.row_key:
             return {"author": user, "post_id": f"post-{seq:012d}", "text": TEXT, "language": "en"}
         return {"user": user, "page": f"/posts/post-{seq:012d}", "session": f"session-{seq:08d}", "referrer": TEXT}
 
 
 VIEWS = Shape("page.viewed", "user", ("country", "plan"))
-POSTS = Shape("post.created", "author", ("name", "country"), row_key="post_id")
+POSTS = Shape("post.created", "author", ("name", "country"), ("author", "post_id"), ("text", "language"))
 SHAPES = {"views": VIEWS, "posts": POSTS}
 
 

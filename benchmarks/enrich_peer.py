@@ -88,8 +88,8 @@ def stream(name: str, shape: Shape) -> dict[str, object]:
         "on": shape.on,
         "columns": shape.columns,
         "rows": topic(name, "rows"),
-        "row_key": shape.row_key or "",
-        "row_columns": ["author", "text", "language"],
+        "row_key": shape.row_key,
+        "row_columns": shape.row_columns,
     }
 
 

@@ -29,7 +29,7 @@ class Stream(TypedDict):
     on: str
     columns: list[str]
     rows: str
-    row_key: str  # empty: no row
+    row_key: list[str]  # empty: no row
     row_columns: list[str]
 
 
@@ -112,12 +112,12 @@ def add(app: Any, stream: Stream, table: dict[str, list[tuple[int, dict[str, str
     frame = frame.join_lookup(TableLookup(), {stream["on"] + "_row": answer(table, stream["columns"])}, on=stream["on"])
     frame = frame.to_topic(topic(stream["enriched"]))
     if stream["row_key"]:
-        key, columns = stream["row_key"], stream["row_columns"]
+        keys, columns = stream["row_key"], stream["row_columns"]
 
         def row(value: dict[str, Any]) -> dict[str, Any]:
             return {
                 "table": "posts",
-                "key": value[key],
+                "key": "/".join([value[name] for name in keys]),
                 "op": "UPSERT",
                 "columns": {name: value[name] for name in columns},
                 "valid_from_us": value["corrected_us"],

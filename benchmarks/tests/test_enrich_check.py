@@ -60,10 +60,11 @@ class Case:
         return [self.row(event) for event in self.raw.events]
 
     def row(self, event: Event) -> bytes:
-        change = RowChange(table="posts", key=event.attributes["post_id"], op=Op.OP_UPSERT)
+        key = f"{event.attributes['author']}/{event.attributes['post_id']}"
+        change = RowChange(table="posts", key=key, op=Op.OP_UPSERT)
         change.version.valid_from_us = event.occurred.wall_us + OFFSET_US
         change.version.position = b"d\0b\0" + event.seq.to_bytes(8, "big")
-        change.columns.update({name: event.attributes[name] for name in ("author", "text", "language")})
+        change.columns.update({name: event.attributes[name] for name in ("text", "language")})
         return change.SerializeToString()
 
 

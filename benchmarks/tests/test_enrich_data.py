@@ -41,7 +41,9 @@ def test_events_are_what_the_social_pipeline_declares(data: ModuleType) -> None:
         assert declared.key == shape.on
         (enrichment,) = pipeline.enrichments_of(shape.event_type)
         assert (enrichment.on, set(enrichment.columns or ())) == ((shape.on,), set(shape.columns))
-        assert (declared.upserts is not None) is (shape.row_key is not None)
+        table = pipeline.tables[declared.upserts.table] if declared.upserts is not None else None
+        assert shape.row_key == (table.key if table is not None else ())
+        assert table is None or set(shape.row_columns) <= set(table.columns or ())
 
 
 def test_no_event_is_sent_twice_and_devices_number_theirs_without_gaps(data: ModuleType) -> None:

@@ -15,7 +15,7 @@ from penstock.enrichment.join.joiner import Joiner, plans_of
 from penstock.enrichment.join.seen import Seen
 from penstock.enrichment.steps import Output
 from penstock.enrichment.tables import UPSERT, Change, History, Table, Version
-from penstock.events.v1.event_pb2 import CLOCK_DOMAIN_WALL, CLOCK_METHOD_ECHO, Event
+from penstock.events.v1.event_pb2 import CLOCK_DOMAIN_WALL, CLOCK_METHOD_ECHO, Clock, Event
 from penstock.events.v1.raw_batch_pb2 import RawBatch, RejectedBatch, Stamp
 from penstock.pipeline import Pipeline, load, loads
 from penstock.tables.v1.row_change_pb2 import RowChange
@@ -88,13 +88,12 @@ def world(pipeline: Pipeline, *, compiled: bool) -> tuple[Emission, Horizon]:
 
 
 def read(output: Output) -> tuple[str, bytes | None, object, int | None]:
+    """What must be the same; of rows of tables, every byte."""
     message: object = output.value
     if output.topic == ENRICHED:
         message = Event.FromString(output.value or b"")
     elif output.topic == REJECTED:
         message = RejectedBatch.FromString(output.value or b"")
-    elif output.topic.startswith("tables."):
-        message = RowChange.FromString(output.value or b"")
     return output.topic, output.key, message, output.partition
 
 
@@ -115,7 +114,7 @@ TIMES = st.one_of(
     st.integers(NOW_US - 5 * DAY_US, NOW_US + DAY_US),
     st.sampled_from([0, 1, -5, 2**55, 2**56, 2**62, NOW_US - 200 * DAY_US]),
 )
-NAMES = st.sampled_from(["author", "post_id", "text", "lang", "user", "page", "follower", "a", "b", "x"])
+NAMES = st.sampled_from(["author", "post_id", "text", "language", "user", "page", "follower", "a", "b", "x"])
 
 
 PLAIN = st.one_of(st.sampled_from(["ann", "bob", "", "ü"]), st.text("abc", max_size=150))
@@ -208,8 +207,34 @@ def test_usual_events_are_assembled_by_compiled_code(monkeypatch: pytest.MonkeyP
     emission.batch(Record(batch.SerializeToString()), Seen(10), NOW_US, out)
     assert emission.staged.events == emission.staged.rows == 3_000
     assert {RowChange.FromString(one.value or b"").key for one in out if one.topic == "tables.posts.v1"} == {
-        Event.FromString(one.value or b"").attributes["post_id"] for one in out if one.topic == ENRICHED
+        f"ann/{Event.FromString(one.value or b'').attributes['post_id']}" for one in out if one.topic == ENRICHED
     }
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("offsets_us", [None, (-40, 60), (0, 0)])
+def test_the_time_of_a_row_is_bounded_as_that_of_its_event(offsets_us: tuple[int, int] | None, compiled: bool) -> None:
+    batch = RawBatch(device_id="d", boot_id="b")
+    batch.sent.wall_us = NOW_US - 10
+    stamp = Stamp(received_us=NOW_US, method=CLOCK_METHOD_ECHO, domain=CLOCK_DOMAIN_WALL, drift_ppm_max=200)
+    if offsets_us is not None:
+        stamp.offset_min_us, stamp.offset_max_us = offsets_us
+    batch.stamp.CopyFrom(stamp)
+    for seq, (kind, ago_us) in enumerate([("post.created", 10), ("follow.deleted", DAY_US), ("post.deleted", 20)], 1):
+        attributes = {"author": "ann", "post_id": "1", "follower": "bob"}
+        batch.events.add(type=kind, seq=seq, attributes=attributes).occurred.wall_us = NOW_US - ago_us
+    emission, _ = world(SOCIAL, compiled=compiled)
+    out: list[Output] = []
+    emission.batch(Record(batch.SerializeToString()), Seen(10), NOW_US, out)
+    clocks = [Event.FromString(one.value or b"").clock for one in out if one.topic == ENRICHED]
+    rows = [RowChange.FromString(one.value or b"") for one in out if one.topic.startswith("tables.")]
+    assert [row.version.valid_from_us for row in rows] == [clock.corrected_us for clock in clocks]
+    assert [_bound(row) for row in rows] == [_bound(clock) for clock in clocks]
+    assert [_bound(row) is None for row in rows] == [offsets_us is None] * 3
+
+
+def _bound(timed: RowChange | Clock) -> int | None:
+    return timed.error_bound_us if timed.HasField("error_bound_us") else None
 
 
 @pytest.mark.parametrize("compiled", [True, False])

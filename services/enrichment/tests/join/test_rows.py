@@ -10,13 +10,14 @@ from penstock.topics import murmur2_partition
 PIPELINE = load()
 TOPICS = load_topics().for_tables(PIPELINE.tables)
 SOURCE = Position(topic="events.raw.v1", partition=3, offset=9)
-ATTRIBUTES = st.dictionaries(st.sampled_from(["author", "post_id", "text", "lang", "other"]), st.text(max_size=200))
+NAMES = ["author", "post_id", "text", "language", "reply_to", "other"]
+ATTRIBUTES = st.dictionaries(st.sampled_from(NAMES), st.text(max_size=200))
 
 
-@given(ATTRIBUTES, st.integers(0, 2**55))
-def test_a_row_is_what_messages_would_have_made(attributes: dict[str, str], t_us: int) -> None:
+@given(ATTRIBUTES, st.integers(0, 2**55), st.none() | st.integers(0, 2**55))
+def test_a_row_is_what_messages_would_have_made(attributes: dict[str, str], t_us: int, bound_us: int | None) -> None:
     event = Event(type="post.created", seq=1, attributes=attributes)
-    written = RowWriter(PIPELINE, TOPICS).change(event, t_us, b"position", SOURCE.SerializeToString())
+    written = RowWriter(PIPELINE, TOPICS).change(event, t_us, bound_us, b"position", SOURCE.SerializeToString())
     table = PIPELINE.tables["posts"]
     columns = PIPELINE.columns_of("posts")
     expected = RowChange(
@@ -26,6 +27,7 @@ def test_a_row_is_what_messages_would_have_made(attributes: dict[str, str], t_us
         columns={name: value for name, value in attributes.items() if value and (columns is None or name in columns)},
         version=RowVersion(valid_from_us=t_us, position=b"position"),
         source=SOURCE,
+        error_bound_us=bound_us,
     )
     assert RowChange.FromString(written.value or b"") == expected
     assert written.key == expected.key.encode()
@@ -35,17 +37,18 @@ def test_a_row_is_what_messages_would_have_made(attributes: dict[str, str], t_us
 
 def test_a_delete_carries_the_key_alone() -> None:
     event = Event(type="post.deleted", seq=1, attributes={"author": "ann", "post_id": "1", "text": "x"})
-    written = RowWriter(PIPELINE, TOPICS).change(event, 5, b"p", SOURCE.SerializeToString())
+    written = RowWriter(PIPELINE, TOPICS).change(event, 5, 3, b"p", SOURCE.SerializeToString())
     change = RowChange.FromString(written.value or b"")
     assert change.op == OP_DELETE
     assert not change.columns
+    assert change.error_bound_us == 3
 
 
 def test_the_order_of_attributes_makes_no_difference() -> None:
-    pairs = [("author", "ann"), ("post_id", "7"), ("text", "x"), ("lang", "en")]
+    pairs = [("author", "ann"), ("post_id", "7"), ("text", "x"), ("language", "en")]
     writer = RowWriter(PIPELINE, TOPICS)
     values = {
-        writer.change(Event(type="post.created", attributes=dict(order)), 5, b"p", b"").value
+        writer.change(Event(type="post.created", attributes=dict(order)), 5, None, b"p", b"").value
         for order in (pairs, pairs[::-1])
     }
     assert len(values) == 1

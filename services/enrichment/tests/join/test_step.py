@@ -221,8 +221,8 @@ def test_events_of_declared_types_change_tables() -> None:
     world.raw.append(Record(RAW, 0, 0, batch.SerializeToString()))
     world.round(1, commits=True)
     created, deleted = (RowChange.FromString(value) for value in outputs(world, "tables.posts.v1"))
-    assert (created.key, created.columns["author"], created.columns["text"]) == ("p1", "ann", "hi")
-    assert (deleted.key, dict(deleted.columns)) == ("p1", {})
+    assert (created.key, dict(created.columns)) == ("ann/p1", {"text": "hi"})
+    assert (deleted.key, dict(deleted.columns)) == ("ann/p1", {})
     assert (created.op, deleted.op) == (1, 2)
     places = {output.partition for output in world.log if output.topic == "tables.posts.v1"}
     assert len(places) == 1, "rows of one author lie in one partition"

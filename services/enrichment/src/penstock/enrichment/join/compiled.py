@@ -47,7 +47,7 @@ TIME_US_MAX = 1 << 55
 
 KEY_TAG_1, KEY_TAG_2, CLOCK_TAG_1, CLOCK_TAG_2 = 0x8A, 0x01, 0x92, 0x01  # fields 17 and 18 of an Event
 CORRECTED_TAG, BOUND_TAG = 0x18, 0x20
-COLUMNS_TAG, VERSION_TAG, SOURCE_TAG, VALID_FROM_TAG, POSITION_TAG = 0x22, 0x32, 0x3A, 0x08, 0x12
+COLUMNS_TAG, VERSION_TAG, SOURCE_TAG, ROW_BOUND_TAG, VALID_FROM_TAG, POSITION_TAG = 0x22, 0x32, 0x3A, 0x48, 0x08, 0x12
 SLASH, PERCENT = 0x2F, 0x25
 
 
@@ -146,7 +146,7 @@ def put_part(out: int, at: int, parts: int, shared: int, part: int) -> int:
 
 @jit
 def put_base(
-    data: int, row: int, shape: int, values: int, shared: int, parts: int, device: int, out: int, at: int
+    data: int, row: int, shape: int, values: int, shared: int, parts: int, bound: int, out: int, at: int
 ) -> int:
     """The event's own bytes and our part of them."""
     t_us = word(row, T_US)
@@ -163,7 +163,6 @@ def put_base(
     put(row, KEY_AT, at - size)
     put(row, KEY_END, at)
     bounded = word(shared, BOUNDED) != 0
-    bound = bound_us(device, t_us, shared) if bounded else 0
     size = word(shared, CLOCK_PART + 1) + word(shared, HOW_PART + 1) + 1 + varint_size(t_us)
     size += 1 + varint_size(bound) if bounded else 0
     put_byte(out, at, CLOCK_TAG_1)
@@ -216,7 +215,7 @@ def put_columns(data: int, shape: int, names: int, values: int, out: int, at: in
 
 @jit
 def put_row(
-    data: int, row: int, shape: int, names: int, values: int, shared: int, parts: int, out: int, at: int
+    data: int, row: int, shape: int, names: int, values: int, shared: int, parts: int, bound: int, out: int, at: int
 ) -> int:
     """The change of a table's row that follows from the event, as a RowChange."""
     put(row, ROW_AT, at)
@@ -235,6 +234,9 @@ def put_row(
     put_byte(out, at, SOURCE_TAG)
     at = put_varint(out, at + 1, word(shared, SOURCE_PART + 1))
     at = put_part(out, at, parts, shared, SOURCE_PART)
+    if word(shared, BOUNDED) != 0:
+        put_byte(out, at, ROW_BOUND_TAG)
+        at = put_varint(out, at + 1, bound)
     put(row, ROW_END, at)
     source, begin, end = out, word(row, ROW_KEY_AT), word(row, ROW_KEY_END)
     name = word(shape, PARTITION_NAME)
@@ -304,9 +306,10 @@ def assemble(
         put(row, T_US, corrected_us(device, word(row, SEQ), shared))
         if word(row, T_US) < 0:
             continue
-        used = put_base(data, row, shape, values, shared, parts, device, out, used)
+        bound = bound_us(device, word(row, T_US), shared) if word(shared, BOUNDED) != 0 else 0
+        used = put_base(data, row, shape, values, shared, parts, bound, out, used)
         if word(shape, WRITES_ROW) != 0:
-            used = put_row(data, row, shape, names, values, shared, parts, out, used)
+            used = put_row(data, row, shape, names, values, shared, parts, bound, out, used)
         put(row, STATUS, USUAL)
     return used
 

@@ -260,7 +260,7 @@ class Emission:
         if kind in self._rows:
             position = position_of(view.device_id, own_boot or view.boot_id, event)
             self.staged.rows += 1
-            batch.out.append(self._rows.change(event, t_us, position, batch.assembly.source))
+            batch.out.append(self._rows.change(event, t_us, corrected.error_bound_us, position, batch.assembly.source))
 
     def _set_aside(self, index: int, why: Unfit, raw: bytes, source: Position) -> Rejection:
         self.staged.rejected[why.label] += 1

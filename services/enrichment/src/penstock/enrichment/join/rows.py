@@ -16,6 +16,7 @@ _KEY: Final = tag(RowChange.KEY_FIELD_NUMBER, sized=True)
 _COLUMNS: Final = tag(RowChange.COLUMNS_FIELD_NUMBER, sized=True)
 _VERSION: Final = tag(RowChange.VERSION_FIELD_NUMBER, sized=True)
 _SOURCE: Final = tag(RowChange.SOURCE_FIELD_NUMBER, sized=True)
+_BOUND: Final = tag(RowChange.ERROR_BOUND_US_FIELD_NUMBER, sized=False)
 _VALID_FROM: Final = tag(RowVersion.VALID_FROM_US_FIELD_NUMBER, sized=False)
 _POSITION: Final = tag(RowVersion.POSITION_FIELD_NUMBER, sized=True)
 # A map's entry is a message of two fields.
@@ -50,10 +51,10 @@ class RowWriter:
         """Whether events of this type change a table."""
         return kind in self.shapes
 
-    def change(self, event: Event, valid_from_us: int, position: bytes, source: bytes) -> Output:
+    def change(self, event: Event, valid_from_us: int, bound_us: int | None, position: bytes, source: bytes) -> Output:
         """The change as a record of its table's topic, in the partition where the rows that it joins with are.
 
-        `position` is from position_of, `source` an encoded Position.
+        `bound_us` is that of valid_from_us, `position` from position_of, `source` an encoded Position.
         """
         shape = self.shapes[event.type]
         value = event.attributes.get
@@ -73,6 +74,8 @@ class RowWriter:
                     content_bytes,
                 )
         parts += (_VERSION, varint(len(version)), version, _SOURCE, varint(len(source)), source)
+        if bound_us is not None:
+            parts += (_BOUND, varint(bound_us))
         subject = key_bytes if shape.partitioned_by is None else value(shape.partitioned_by, "").encode()
         return _tuple(Output, (shape.topic, key_bytes, b"".join(parts), _partition(subject, shape.partitions)))
 
