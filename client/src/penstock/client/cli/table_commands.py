@@ -103,7 +103,7 @@ def lookup(
 
         penstock lookup follows bob ada --as-of 15m
 
-        penstock lookup posts p1 --token events.raw.v1:5:0 --json
+        penstock lookup posts ada/p1 --token events.raw.v1:5:0 --json
     """
     with one_sentence(exit_code=2):
         security = security_of(server, tls=tls, plaintext=plaintext, roots=roots)
