@@ -66,7 +66,7 @@ def _sasl(settings: Mapping[str, str], faults: list[str]) -> dict[str, str]:
 
 
 def _tls(settings: Mapping[str, str], faults: list[str]) -> dict[str, str]:
-    java = {}
+    java: dict[str, str] = {}
     for name, value in settings.items():
         if name == "ssl.ca.location":
             java |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": value}

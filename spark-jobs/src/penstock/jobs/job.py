@@ -24,7 +24,7 @@ class Context:
         return f"{self.checkpoints.rstrip('/')}/{job}"
 
     def read(self, topics: Sequence[str]) -> DataFrame:
-        """All records of these topics from their beginning, committed ones only; an error if some were deleted unread."""
+        """All committed records of these topics, from their beginning; it is an error if some were deleted unread."""
         options = {
             "subscribe": ",".join(topics),
             "startingOffsets": "earliest",

@@ -18,7 +18,7 @@ class Metrics:
         self.running = gauge("query_running", "1 while the query runs. 0: it has ended; the process ends too.")
         self.last_progress = gauge(
             "last_progress_timestamp_seconds",
-            "When the query last finished a batch or found nothing to do. Standing still: it is stuck; idle is not stuck.",
+            "When the query last finished a batch or found nothing to do. Standing still: it is stuck.",
         )
         self.batches = counter("batches", "Micro-batches finished.")
         self.rows = counter("input_rows", "Records read.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
 from collections.abc import Mapping
 
@@ -17,8 +19,7 @@ def spark_settings(config: Config) -> dict[str, str]:
         "spark.jars": ",".join(config.jars),
         "spark.driver.memory": config.driver_memory,
         "spark.ui.enabled": "false",
-        "spark.pyspark.python": sys.executable,
-        "spark.pyspark.driver.python": sys.executable,
+        "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(config.state_partitions),
         "spark.sql.adaptive.enabled": "false",  # streaming ignores it, and says so
@@ -40,6 +41,9 @@ def spark_settings(config: Config) -> dict[str, str]:
 
 
 def session(config: Config, settings: Mapping[str, str]) -> SparkSession:
+    # By settings alone the workers would find it, but not those that Spark starts beside the driver.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    logging.getLogger("py4j").setLevel(logging.WARNING)
     builder = SparkSession.builder.appName("penstock-jobs").master(config.master)
     for name, value in settings.items():
         builder = builder.config(name, value)

@@ -1,8 +1,8 @@
 """What came in one batch of one shard, each row once.
 
 In:  records of the two tables and of refill requests, in any order.
-Out: a `Batch`: of each post and each follow the change with the greatest version; and the batch as a bundle, for the log
-     of the shard's state, from which the same batch can be read again.
+Out: a `Batch`: of each post and each follow the change with the greatest version; and the batch as a bundle, for the
+     log of the shard's state, from which the same batch can be read again.
 Records that cannot be understood are counted and left out: only our own steps write these topics, nobody can be asked.
 """
 
@@ -90,9 +90,7 @@ class Reader:
         row = self._rows.post(change)
         known = posts.get(row.key)
         if known is None or (row.time_us, row.position) > (known.time_us, known.position):
-            posts[row.key] = PostChange(
-                row.author, row.id, row.key, row.number, row.time_us, row.position, row.payload
-            )
+            posts[row.key] = PostChange(row.author, row.id, row.key, row.number, row.time_us, row.position, row.payload)
 
     def _follow(self, follows: dict[tuple[str, int], FollowChange], change: RowChange) -> None:
         row = self._rows.follow(change)
@@ -152,7 +150,10 @@ def batch_of(bundle: Bundle) -> Batch:
             PostChange(names[author], post_id.decode(), key, number, time, position, payload if alive else None)
             for author, post_id, key, number, time, position, payload, alive in posts
         ],
-        [FollowChange(names[author], number, time, position, bool(alive)) for author, number, time, position, alive in follows],
+        [
+            FollowChange(names[author], number, time, position, bool(alive))
+            for author, number, time, position, alive in follows
+        ],
         _cut(bundle, "cut.posts"),
         _cut(bundle, "cut.follows"),
     )

@@ -7,7 +7,7 @@ Ended edges stay, so that a follow that arrives after its own end does not come 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,7 @@ class Turned(NamedTuple):
 class Follows:
     def __init__(self, places: Places) -> None:
         self._places = places
-        self._columns = {name: np.empty(0, kind) for name, kind in _COLUMNS}
+        self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, kind) for name, kind in _COLUMNS}
         self._used = 0
         self._start = np.empty(0, np.int64)
         self._size = np.empty(0, np.int64)
@@ -80,7 +80,8 @@ class Follows:
         """Which of these follow an author now."""
         authors = np.full(len(numbers), author, np.int64)
         found = self._locate(authors, numbers)
-        return (found >= 0) & (self._at("state", found) != lists.ENDED)
+        followers: Mask = (found >= 0) & (self._at("state", found) != lists.ENDED)
+        return followers
 
     def apply(self, changes: EdgeChanges) -> Turned:
         """Until `settle`, what began is told apart from what was."""
@@ -109,14 +110,17 @@ class Follows:
 
     def older_than(self, time_us: int, position: bytes) -> list[tuple[int, int]]:
         """(author, follower) of every follow with a lesser version: what a truncate ends."""
-        ended = []
+        ended: list[tuple[int, int]] = []
         columns = self._columns
         for author in np.flatnonzero(self._living):
             begin = int(self._start[author])
             span = slice(begin, begin + int(self._size[author]))
-            for at in begin + np.flatnonzero((columns["state"][span] != 0) & (columns["time"][span] <= time_us)):
-                if int(columns["time"][at]) < time_us or self._position(int(at)) < position:
-                    ended.append((int(author), int(columns["follower"][at])))
+            older = begin + np.flatnonzero((columns["state"][span] != 0) & (columns["time"][span] <= time_us))
+            ended += [
+                (int(author), int(columns["follower"][at]))
+                for at in older.tolist()
+                if columns["time"][at] < time_us or self._position(at) < position
+            ]
         return ended
 
     def bundle(self) -> Bundle:
@@ -166,10 +170,11 @@ class Follows:
         if not len(authors):
             return
         self._make_room(*np.unique(authors, return_counts=True))
-        columns = self._columns
+        to = self._columns
         lists.insert_all(
-            self._start, self._size, *(columns[name] for name, _ in _COLUMNS), authors, changes.follower[which],
-            changes.time[which], changes.place[which], changes.tail[which], state[which],
+            self._start, self._size, to["follower"], to["time"], to["place"], to["tail"], to["state"],
+            authors, changes.follower[which], changes.time[which], changes.place[which], changes.tail[which],
+            state[which],
         )  # fmt: skip
 
     def _make_room(self, authors: NDArray[np.int64], counts: NDArray[np.int64]) -> None:

@@ -19,7 +19,7 @@ INBOX, OUTBOX, DEAD = 0, 1, 2  # how a post reached its readers
 
 
 class PostChange(NamedTuple):
-    """A change of one post; without a payload, its end. `key` is the number of (author, id), `number` of this version."""
+    """A change of one post; without a payload, its end. `key` is of the post, `number` of this version of it."""
 
     author: str
     id: str

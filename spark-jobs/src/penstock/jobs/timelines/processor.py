@@ -5,9 +5,9 @@ State of a shard, in the state store: an *image* of it, in pieces; a *log* of th
 what of both counts. Writing a batch to the log costs what the batch is worth, not what the shard is; when the log has
 grown as large as the image, a new image is written.
 
-A worker keeps the shards it has seen, decoded. Its copy is good if its nonce is the one in the head; if it is behind, the
-log brings it up to date; else it is read anew. Each attempt at a batch has a nonce of its own, so that a copy that an
-attempt made which was never committed is never taken for the state.
+A worker keeps the shards it has seen, decoded. Its copy is good if its nonce is the one in the head; if it is behind,
+the log brings it up to date; else it is read anew. Each attempt at a batch has a nonce of its own, so that a copy that
+an attempt made which was never committed is never taken for the state.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 logger = logging.getLogger(__name__)
 
-HEAD = "epoch bigint, batch bigint, version bigint, base bigint, nonce bigint, pieces int, image_bytes bigint, log_bytes bigint"
+HEAD = (
+    "epoch bigint, batch bigint, version bigint, base bigint, nonce bigint,"
+    " pieces int, image_bytes bigint, log_bytes bigint"
+)
 PIECE_BYTES = 1 << 20
 IMAGE_AFTER_BYTES = 4 << 20  # of log, however small the image is
 IMAGE_AFTER_BATCHES = 500
@@ -84,7 +87,10 @@ class JoinProcessor(StatefulProcessor):
         """Nothing is held beyond the worker's copies."""
 
     def handleInputRows(  # noqa: N802 -- Spark's name
-        self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], timerValues: Any  # noqa: N803, ARG002 -- Spark's
+        self,
+        key: tuple[Any, ...],
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: N803, ARG002 -- Spark's
     ) -> Iterator[pd.DataFrame]:
         shard_number = int(key[0])
         stored = self._head.get()
@@ -114,13 +120,13 @@ class JoinProcessor(StatefulProcessor):
                 return self._replayed(copy.shard, copy.version, head.version)
         shard = Shard(self._settings.shape)
         if head.pieces:
-            image = b"".join(bytes(self._image.getValue((piece,))[0]) for piece in range(head.pieces))
+            image = b"".join(_there(self._image.getValue((piece,)))[0] for piece in range(head.pieces))
             shard = Shard.of(unpacked(image), self._settings.shape)
         return self._replayed(shard, head.base, head.version)
 
     def _replayed(self, shard: Shard, version: int, until: int) -> Shard:
         for number in range(version + 1, until + 1):
-            shard.replay(batch_of(unpacked(bytes(self._log.getValue((number,))[1]))))
+            shard.replay(batch_of(unpacked(_there(self._log.getValue((number,)))[1])))
         return shard
 
     def _keep(self, batch: Batch, shard: Shard, head: Head) -> Head:
@@ -142,6 +148,11 @@ class JoinProcessor(StatefulProcessor):
         return head._replace(
             version=version, base=version, nonce=nonce, pieces=pieces, image_bytes=len(image), log_bytes=0
         )
+
+
+def _there(stored: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    assert stored is not None, "the head of a shard speaks of what its state store does not have"
+    return stored
 
 
 def _records(frames: Iterator[pd.DataFrame]) -> Iterator[tuple[int, bytes | None]]:

@@ -11,14 +11,12 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from penstock.events.v1.event_pb2 import Position
 from penstock.jobs.listener import offsets
 from penstock.jobs.timelines.query import DELIVERIES, NAME
 from penstock.timeline.v1.delivery_pb2 import JoinProgress
 from penstock.topics import TopicMap
-from penstock.topics.admin import Admin
-from penstock.topics.errors import TopicsError
 
 logger = logging.getLogger(__name__)
 
@@ -30,27 +28,31 @@ class ProgressTeller:
     def __init__(self, kafka: Mapping[str, str], topics: TopicMap, failed: Callable[[], None]) -> None:
         self._topics = topics
         self._failed = failed
-        self._admin = Admin(kafka, TIMEOUT_S)
+        self._asker = Consumer({**kafka, "group.id": "penstock-timelines-progress"}, logger=logger)  # commits nothing
         self._producer = Producer(
             {**kafka, "enable.idempotence": True, "linger.ms": 0, "delivery.timeout.ms": int(TIMEOUT_S * 1000)},
             logger=logger,
         )
 
     def tell(self, progress: Mapping[str, Any]) -> None:
-        deliveries = self._topics.kafka_name(DELIVERIES)
         try:
-            ends = self._admin.end_offsets({deliveries: self._topics[DELIVERIES].partitions})[deliveries]
-            record = progress_of(progress, ends, self._topics)
+            record = progress_of(progress, self._ends(), self._topics)
             self._producer.produce(
-                self._topics.kafka_name(TOPIC),
-                record.SerializeToString(),
-                NAME.encode(),
-                on_delivery=lambda error, _: error and self._failed(),
+                self._topics.kafka_name(TOPIC), record.SerializeToString(), NAME.encode(), on_delivery=self._told
             )
             self._producer.poll(0)
-        except (KafkaException, TopicsError, BufferError) as error:
+        except (KafkaException, BufferError) as error:
             self._failed()
             logger.warning("the progress of batch %s is not told: %s", progress.get("batchId"), error)
+
+    def _ends(self) -> list[int]:
+        name = self._topics.kafka_name(DELIVERIES)
+        places = [TopicPartition(name, number) for number in range(self._topics[DELIVERIES].partitions)]
+        return [self._asker.get_watermark_offsets(place, TIMEOUT_S)[1] for place in places]
+
+    def _told(self, error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            self._failed()
 
 
 def progress_of(progress: Mapping[str, Any], ends: list[int], topics: TopicMap) -> JoinProgress:

@@ -1,8 +1,8 @@
 """Writes what changed as Delivery records, none larger than it may be.
 
 In:  what changed for the readers of one author in one timeline partition, author by author.
-Out: records in order. A record ends where the next piece would make it too large; long lists of readers and of posts are
-     cut into pieces. The parts of a batch, applied in order, give what one large record would have given.
+Out: records in order. A record ends where the next piece would make it too large; long lists of readers and of posts
+     are cut into pieces. The parts of a batch, applied in order, give what one large record would have given.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Records:
     """The records of one (shard, batch, timeline partition)."""
 
     def __init__(self, *, partition: int, shard: int, epoch: int, batch: int) -> None:
-        self._head = {"timeline_partition": partition, "shard": shard, "epoch": epoch, "batch": batch}
+        self._head = Delivery(timeline_partition=partition, shard=shard, epoch=epoch, batch=batch)
         self._done: list[bytes] = []
         self._entries = 0
         self._begin()
@@ -102,7 +102,8 @@ class Records:
         self._size += size
 
     def _begin(self) -> None:
-        self._record = Delivery(**self._head, part=len(self._done))
+        self._record = Delivery(part=len(self._done))
+        self._record.MergeFrom(self._head)
         self._size = 0
         self._changes = None
         self._listed = {}

@@ -110,7 +110,7 @@ class Shard:
 
     def _take_follows(self, batch: Batch, changed: dict[str, _Author]) -> None:
         cut = self._follows_cut = max(self._follows_cut, batch.follows_cut or self._follows_cut)
-        follows = {(one.author, one.follower): one for one in batch.follows if Cut(one.time_us, one.position) > cut}
+        follows = {(one.author, one.follower): one for one in batch.follows if Cut(one.time_us, one.position) >= cut}
         if batch.follows_cut is not None:
             for author, follower in self._follows.older_than(*cut):
                 edge = self._names[author], follower
@@ -142,7 +142,7 @@ class Shard:
     def _take_posts(self, batch: Batch, changed: dict[str, _Author]) -> None:
         cut = self._posts_cut = max(self._posts_cut, batch.posts_cut or self._posts_cut)
         for change in batch.posts:
-            if Cut(change.time_us, change.position) > cut and self._posts.is_news(change):
+            if Cut(change.time_us, change.position) >= cut and self._posts.is_news(change):
                 self._take_post(change, self._author(change.author), changed)
         if batch.posts_cut is not None:
             for change in self._posts.older_than(*cut):

@@ -7,11 +7,16 @@ Whoever calls these has made sure that the arena is large enough.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 from penstock.wire.fields import jit
 
-U64, I64, U32, U8 = NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint8]
+U64: TypeAlias = NDArray[np.uint64]
+I64: TypeAlias = NDArray[np.int64]
+U32: TypeAlias = NDArray[np.uint32]
+U8: TypeAlias = NDArray[np.uint8]
 ENDED, FOLLOWS, BEGAN = 0, 1, 2  # BEGAN: follows, since the batch under way
 
 
