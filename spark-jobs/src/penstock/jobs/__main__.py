@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from penstock.document import InvalidDocumentError
 from penstock.jobs import config as settings
+from penstock.jobs.audit.command import audit
 from penstock.jobs.config import Config
 from penstock.jobs.java_clients import java_settings
 from penstock.jobs.job import Context
@@ -43,6 +44,9 @@ LOOK_EVERY_S = 0.2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["audit"]:
+        configure()
+        return audit(given[1:], os.environ)
     if given[:1] != ["run"] or len(given) < 2 or not set(given[1:]) <= JOBS.keys():
         return usage(given)
     configure()
@@ -59,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def usage(given: Sequence[str]) -> int:
     """The exit code."""
     lines = "\n".join(f"  {job.name}  {job.about}" for job in JOBS.values())
-    text = f"Usage: penstock-jobs run JOB...\n\nJobs:\n{lines}\n\n{describe(settings.SETTINGS)}\n"
+    commands = "Usage: penstock-jobs run JOB...\n       penstock-jobs audit --help"
+    text = f"{commands}\n\nJobs:\n{lines}\n\n{describe(settings.SETTINGS)}\n"
     if given and given[0] in {"-h", "--help"}:
         sys.stdout.write(text)
         return 0
@@ -71,6 +76,8 @@ def usage(given: Sequence[str]) -> int:
 
 def run(jobs: Sequence[Job], environment: Mapping[str, str], stop: threading.Event) -> int:
     config = settings.load(environment)
+    if not config.checkpoints:
+        raise ConfigError([f"{settings.PREFIX}CHECKPOINTS must name a folder or address for Spark's checkpoints"])
     pipeline = load_pipeline(config.pipeline)
     topics = load_topics(config.topic_map).for_tables(pipeline.tables).prefixed(config.topic_prefix)
     names = [name for job in jobs for name in job.topics(pipeline, topics)]

@@ -33,12 +33,6 @@ def several(value: str) -> tuple[str, ...]:
     return tuple(one.strip() for one in value.split(",") if one.strip())
 
 
-def given(value: str) -> str:
-    if not value:
-        raise ValueError("must be given")
-    return value
-
-
 SETTINGS = rows(
     PREFIX,
     ("metrics_listen", "METRICS_LISTEN", "0.0.0.0:9467", address, "where Prometheus scrapes"),
@@ -48,7 +42,13 @@ SETTINGS = rows(
     ("topic_map", "PENSTOCK_TOPIC_MAP", "", existing_file, "topics.yaml; default: the one that is shipped"),
     ("topics", "TOPICS", "verify", one_of("verify", "create"), "missing topics: verify (wait for them) or create"),
     ("pipeline", "PENSTOCK_PIPELINE", "", existing_file, "pipeline.yaml; default: the social pipeline"),
-    ("checkpoints", "CHECKPOINTS", "", given, "folder or address that Spark keeps offsets and state below"),
+    (
+        "checkpoints",
+        "CHECKPOINTS",
+        "",
+        text,
+        "folder or address that Spark keeps offsets and state below; `run` needs it",
+    ),
     ("master", "MASTER", "local[2]", text, "Spark's master"),
     ("jars", "JARS", "", several, "jars of Spark's Kafka connector, comma separated; none: they are in Spark's own"),
     ("spark", "SPARK_CONFIG_FILE", "", properties_file, "more of Spark's settings, NAME=VALUE per line; they win"),

@@ -1,0 +1,1 @@
+"""The audit: recomputes every timeline from the tables' logs, and compares with what is served."""
