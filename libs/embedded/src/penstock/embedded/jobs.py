@@ -3,9 +3,13 @@
 In:  a supervisor, the address of a Kafka, the names of jobs. Out: where its metrics are.
 """
 
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -43,17 +47,13 @@ def start_jobs(
     environment: Mapping[str, str] | None = None,
 ) -> Jobs:
     """Starts the application and returns when every query runs; `environment` wins over ours."""
-    java = find_java()
     (port,) = free_ports(1)
     metrics = f"127.0.0.1:{port}"
     settings = {
-        "PENSTOCK_BOOTSTRAP": bootstrap,
+        **_settings(bootstrap, supervisor.progress),
         "PENSTOCK_JOBS_METRICS_LISTEN": metrics,
         "PENSTOCK_JOBS_TOPICS": "create",
         "PENSTOCK_JOBS_CHECKPOINTS": str(supervisor.state / name / "checkpoints"),
-        "PENSTOCK_JOBS_JARS": ",".join(map(str, jars.ensure(JARS, java, progress=supervisor.progress))),
-        "JAVA_HOME": str(java.home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
         **(environment or {}),
     }
     url = f"http://{metrics}/metrics"
@@ -75,3 +75,33 @@ def running(url: str, jobs: Sequence[str]) -> Probe:
         return f"not running yet: {', '.join(waiting)}" if waiting else None
 
     return probe
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What `penstock-jobs audit` said: its exit code (0 no differences, 1 some, 2 no audit) and its JSON report."""
+
+    code: int
+    report: Mapping[str, Any]
+    errors: str
+
+
+def run_audit(
+    bootstrap: str, server: str, *, environment: Mapping[str, str] | None = None, timeout_s: float = 600.0
+) -> Audited:
+    """Compares all timelines that `server` serves with the tables' logs; `environment` wins over ours."""
+    command = [sys.executable, "-m", "penstock.jobs", "audit", "--json", "--server", server]
+    settings = {**os.environ, **_settings(bootstrap), **(environment or {})}
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=timeout_s, check=False)
+    lines = done.stdout.strip().splitlines()
+    return Audited(done.returncode, json.loads(lines[-1]) if lines else {}, done.stderr)
+
+
+def _settings(bootstrap: str, progress: Progress = quiet) -> dict[str, str]:
+    java = find_java()
+    return {
+        "PENSTOCK_BOOTSTRAP": bootstrap,
+        "PENSTOCK_JOBS_JARS": ",".join(map(str, jars.ensure(JARS, java, progress=progress))),
+        "JAVA_HOME": str(java.home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
