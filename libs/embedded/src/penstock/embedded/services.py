@@ -5,7 +5,7 @@ The ports are free ones and stay the same over restarts.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import grpc
@@ -51,9 +51,46 @@ def start_enrichment(
     return _start(supervisor, bootstrap, "enrichment", name, own | dict(environment or {}))
 
 
-def _start(supervisor: Supervisor, bootstrap: str, service: str, name: str, environment: Mapping[str, str]) -> Service:
+def start_timeline(
+    supervisor: Supervisor,
+    bootstrap: str,
+    *,
+    name: str = "timeline",
+    replica: int = 0,
+    peers: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+) -> Service:
+    """Starts a replica of the timeline service and returns when it serves; `environment` wins over ours.
+
+    With several, `peers` are the addresses of all of them, in order (`timeline_addresses` finds some).
+    """
+    own = {"PENSTOCK_TIMELINE_REPLICA": str(replica)}
+    address = None
+    if peers:
+        own |= {"PENSTOCK_TIMELINE_REPLICAS": str(len(peers)), "PENSTOCK_TIMELINE_PEERS": ",".join(peers)}
+        address = peers[replica]
+    settings = own | dict(environment or {})
+    return _start(supervisor, bootstrap, "timeline", name, settings, module="penstock.timelines", address=address)
+
+
+def timeline_addresses(replicas: int) -> list[str]:
+    """For as many replicas of the timeline service, each of which must know all."""
+    return [f"127.0.0.1:{port}" for port in free_ports(replicas)]
+
+
+def _start(
+    supervisor: Supervisor,
+    bootstrap: str,
+    service: str,
+    name: str,
+    environment: Mapping[str, str],
+    *,
+    module: str | None = None,
+    address: str | None = None,
+) -> Service:
+    """`module` is penstock.<service> unless said otherwise; `address` a free one."""
     port, metrics_port = free_ports(2)
-    address, metrics = f"127.0.0.1:{port}", f"127.0.0.1:{metrics_port}"
+    address, metrics = address or f"127.0.0.1:{port}", f"127.0.0.1:{metrics_port}"
     prefix = f"PENSTOCK_{service.upper()}_"
     settings = {
         "PENSTOCK_BOOTSTRAP": bootstrap,
@@ -63,7 +100,7 @@ def _start(supervisor: Supervisor, bootstrap: str, service: str, name: str, envi
         f"{prefix}DRAIN_WAIT_S": "0",  # nobody balances load here
         **environment,
     }
-    command = (sys.executable, "-m", f"penstock.{service}")
+    command = (sys.executable, "-m", module or f"penstock.{service}")
     supervisor.start(Child(name, command, ready=serving(address), environment=settings, stop_grace_s=60))
     return Service(name, address, f"http://{metrics}/metrics")
 
