@@ -71,22 +71,22 @@ class IntakeStep:
         position = Position(topic=topic, partition=message.partition() or 0, offset=message.offset() or 0)
         translation = self.translators[name].translate(message.key(), message.value(), position)
         for change in translation.changes:
-            partition = self._partition(name, change)
-            yield Output(self._topics[name], change.key.encode(), change.SerializeToString(), partition)
+            for partition in self._partitions_of(name, change):
+                yield Output(self._topics[name], change.key.encode(), change.SerializeToString(), partition)
         if translation.refusal is not None:
             rejected = rejected_change(
                 name, position, translation.refusal, message.key(), message.value(), self._now_us()
             )
             yield Output(self._rejected, name.encode(), rejected.SerializeToString())
 
-    def _partition(self, name: str, change: RowChange) -> int:
-        """By the join column where the table has one. A truncate is of all rows: it has a place of its own."""
-        if change.op == Op.OP_TRUNCATE:
-            return 0
+    def _partitions_of(self, name: str, change: RowChange) -> Sequence[int]:
+        """By the join column where the table has one: then a truncate, which is of all rows, is told to every shard."""
         subject, definition = change.key, self._definitions[name]
+        if change.op == Op.OP_TRUNCATE:
+            return (0,) if definition.partitioned_by is None else range(self._partitions[name])
         if definition.partitioned_by is not None:
             subject = key_values(change.key)[definition.key.index(definition.partitioned_by)]
-        return murmur2_partition(subject.encode(), self._partitions[name])
+        return (murmur2_partition(subject.encode(), self._partitions[name]),)
 
     def outcomes(self) -> dict[tuple[str, str], int]:
         """By (table, outcome), since the start."""
