@@ -57,30 +57,31 @@ class Calls:
         self._ok = pool.counter(metrics.handled.labels(*labels, "OK"))
 
     async def run(self, context: grpc.aio.ServicerContext[bytes, bytes], call: Callable[[], Awaitable[T]]) -> T:
-        """Awaits the call; turns a ServiceError into its code."""
+        """Awaits the call; turns a ServiceError into its code. Who has an answer has been counted."""
         self._started.inc()
         began = time.monotonic()
-        code = grpc.StatusCode.INTERNAL
         try:
             result = await call()
-            code = grpc.StatusCode.OK
-            return result
         except ServiceError as error:
-            code = error.code
+            self._ended(began, error.code)
             await abort(context, error)
         except asyncio.CancelledError:
-            code = grpc.StatusCode.CANCELLED
+            self._ended(began, grpc.StatusCode.CANCELLED)
             raise
         except Exception:
             # A bug. The client learns that it is ours, the log learns which; the next call may well work.
             logger.exception("%s failed", self.method)
+            self._ended(began, grpc.StatusCode.INTERNAL)
             await context.abort(grpc.StatusCode.INTERNAL, "internal error of the service; its log says more")
-        finally:
-            self._seconds.observe(time.monotonic() - began)
-            if code is grpc.StatusCode.OK:
-                self._ok.inc()
-            else:
-                self._handled.labels(*self._labels, code.name).inc()
+        self._ended(began, grpc.StatusCode.OK)
+        return result
+
+    def _ended(self, began: float, code: grpc.StatusCode) -> None:
+        self._seconds.observe(time.monotonic() - began)
+        if code is grpc.StatusCode.OK:
+            self._ok.inc()
+        else:
+            self._handled.labels(*self._labels, code.name).inc()
 
 
 def traceparent(context: grpc.aio.ServicerContext[bytes, bytes]) -> str:
