@@ -1,8 +1,7 @@
 """Lists of 32-bit numbers that grow and shrink, in blocks of several sizes, without gaps between them.
 
-An arena is made of slabs of equal size, and a slab of blocks of one kind. Where a block is given back, the last block of
-its kind takes its place, so that all slabs but the last of each kind are full; a slab that became empty serves any kind.
-For that a block has one word in front: its owner, whose note of where the block is (`owners`) is changed when it moves.
+An arena is made of slabs of equal size, and a slab of blocks of one kind. Where a block is given back, the last block
+of its kind takes its place, so that all slabs but the last of each kind are full; an empty slab serves any kind. For that a block has one word in front: its owner, whose note of where the block is (`owners`) is changed when it moves.
 So memory is what the lists need, whatever they were before. Blocks that are larger than a slab take 2^n slabs in a row,
 are not moved, and are used again for their own kind only.
 Compiled. Whoever takes a block has asked `fits` before.
@@ -12,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from penstock.timelines.store.layout import NONE, Blocks
+from penstock.timelines.store.layout import NONE, Blocks, Bool, Int
 from penstock.wire.fields import jit
 
 # Places in Blocks.heads; then for each kind the newest slab, and how many blocks of it are taken.
@@ -37,7 +36,7 @@ def grown(blocks: Blocks, slabs: int) -> Blocks:
 
 
 @jit
-def kind_for(blocks: Blocks, count: int) -> int:
+def kind_for(blocks: Blocks, count: Int) -> Int:
     """The smallest kind of block that has room for so many; NONE if there is none."""
     for kind in range(blocks.sizes.size):
         if blocks.sizes[kind] >= count:
@@ -46,13 +45,13 @@ def kind_for(blocks: Blocks, count: int) -> int:
 
 
 @jit
-def slabs_for(blocks: Blocks, kind: int) -> int:
+def slabs_for(blocks: Blocks, kind: Int) -> Int:
     """How many slabs in a row a block takes; 1 also where it shares one."""
     return max((blocks.sizes[kind] + 1) // blocks.heads[SLAB_WORDS], 1)
 
 
 @jit
-def fits(blocks: Blocks, kind: int) -> bool:
+def fits(blocks: Blocks, kind: Int) -> Bool:
     """Whether there is room for a block of this kind."""
     slabs = slabs_for(blocks, kind)
     if blocks.heads[SLABS_USED] + slabs <= blocks.links.size:
@@ -63,7 +62,7 @@ def fits(blocks: Blocks, kind: int) -> bool:
 
 
 @jit
-def take_block(blocks: Blocks, kind: int, owner: int) -> int:
+def take_block(blocks: Blocks, kind: Int, owner: Int) -> Int:
     """Where the block's numbers begin."""
     heads, links = blocks.heads, blocks.links
     slab_words, words = heads[SLAB_WORDS], blocks.sizes[kind] + 1
@@ -96,7 +95,7 @@ def take_block(blocks: Blocks, kind: int, owner: int) -> int:
 
 
 @jit
-def give_block(blocks: Blocks, kind: int, begin: int, owners: NDArray[np.int64]) -> None:
+def give_block(blocks: Blocks, kind: Int, begin: Int, owners: NDArray[np.int64]) -> None:
     """Back. Moves another block of its kind into its place."""
     heads, links = blocks.heads, blocks.links
     slab_words, words = heads[SLAB_WORDS], blocks.sizes[kind] + 1

@@ -1,8 +1,8 @@
 """The canonical hash of timelines: equal for equal timelines, however they came about and wherever they are kept.
 
 In:  a user's number and the posts that the user sees, newest first.
-Out: a number below 2^128 per user: BLAKE2b of the user's number and, for each post, of its time, its number and the hash
-     of its bytes, as little-endian words of eight bytes. The hash of many users is the sum modulo 2^128, so that it does
+Out: a number below 2^128 per user: BLAKE2b of the user's number and, for each post, of its time, its number and the
+     hash of its bytes, as little-endian words of eight bytes. The hash of many users is the sum modulo 2^128, so it does
      not depend on their order or on partitions. Who sees nothing does not count.
 """
 
@@ -26,4 +26,4 @@ def timeline_hash(user: int, posts: NDArray[np.uint64]) -> int:
     words = np.empty(1 + posts.size, "<u8")
     words[0] = user
     words[1:] = posts.reshape(-1)
-    return int.from_bytes(blake2b(words, digest_size=16).digest(), "little")
+    return int.from_bytes(blake2b(words.tobytes(), digest_size=16).digest(), "little")

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 from penstock.timelines.store.blocks import fits, give_block, kind_for, take_block
-from penstock.timelines.store.layout import NONE, State
+from penstock.timelines.store.layout import NONE, Bool, Int, State
 from penstock.wire.fields import jit
 
 
 @jit
-def followee_position(s: State, row: int, author: int) -> int:
+def followee_position(s: State, row: Int, author: Int) -> Int:
     """How many authors of the list come before this one."""
     user = s.users[row]
     words, block = s.followees.words, user["followees_block"]
-    low, high = 0, np.int64(user["followees"])
+    low, high = np.int64(0), np.int64(user["followees"])
     while low < high:
         middle = (low + high) >> 1
         if words[block + middle] < author:
@@ -27,25 +27,25 @@ def followee_position(s: State, row: int, author: int) -> int:
 
 
 @jit
-def follows(s: State, row: int, author: int) -> bool:
+def follows(s: State, row: Int, author: Int) -> Bool:
     at = followee_position(s, row, author)
     user = s.users[row]
     return at < user["followees"] and s.followees.words[user["followees_block"] + at] == author
 
 
 @jit
-def full(s: State, row: int) -> bool:
+def full(s: State, row: Int) -> Bool:
     user = s.users[row]
     return user["followees_kind"] == NONE or user["followees"] == s.followees.sizes[user["followees_kind"]]
 
 
 @jit
-def room_for_followee(s: State, row: int) -> bool:
+def room_for_followee(s: State, row: Int) -> Bool:
     return not full(s, row) or fits(s.followees, kind_for(s.followees, np.int64(s.users[row]["followees"]) + 1))
 
 
 @jit
-def set_followees_room(s: State, row: int, kind: int) -> None:
+def set_followees_room(s: State, row: Int, kind: Int) -> None:
     user = s.users[row]
     before, block = user["followees_kind"], user["followees_block"]
     moved = take_block(s.followees, kind, row) if kind != NONE else NONE
@@ -59,7 +59,7 @@ def set_followees_room(s: State, row: int, kind: int) -> None:
 
 
 @jit
-def add_followee(s: State, row: int, author: int) -> bool:
+def add_followee(s: State, row: Int, author: Int) -> Bool:
     """Whether it is new."""
     if follows(s, row, author):
         return False
@@ -76,7 +76,7 @@ def add_followee(s: State, row: int, author: int) -> bool:
 
 
 @jit
-def remove_followee(s: State, row: int, author: int) -> bool:
+def remove_followee(s: State, row: Int, author: Int) -> Bool:
     """Whether it was there."""
     if not follows(s, row, author):
         return False
@@ -91,7 +91,7 @@ def remove_followee(s: State, row: int, author: int) -> bool:
 
 
 @jit
-def shrink_followees(s: State, row: int) -> None:
+def shrink_followees(s: State, row: Int) -> None:
     """Gives back what is too much."""
     user = s.users[row]
     count = np.int64(user["followees"])

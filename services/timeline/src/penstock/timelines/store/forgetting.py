@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 from penstock.timelines.store.followees import shrink_followees
 from penstock.timelines.store.inbox import note_removed, tidy
-from penstock.timelines.store.layout import NONE, STAMP, USERS, State
+from penstock.timelines.store.layout import NONE, STAMP, USERS, Int, State
 from penstock.timelines.store.rows import release_entry, set_floor, suspect
 from penstock.wire.fields import jit
 
 
 @jit
-def forget_shard(s: State, shard: int) -> None:
+def forget_shard(s: State, shard: Int) -> None:
     for row in range(s.counts[USERS]):
         user = s.users[row]
         forget_entries(s, row, shard)
@@ -25,7 +25,7 @@ def forget_shard(s: State, shard: int) -> None:
 
 
 @jit
-def forget_entries(s: State, row: int, shard: int) -> None:
+def forget_entries(s: State, row: Int, shard: Int) -> None:
     user = s.users[row]
     words, block = s.inboxes.words, user["block"]
     kept = 0
@@ -41,7 +41,7 @@ def forget_entries(s: State, row: int, shard: int) -> None:
 
 
 @jit
-def forget_followees(s: State, row: int, shard: int) -> None:
+def forget_followees(s: State, row: Int, shard: Int) -> None:
     user = s.users[row]
     words, block = s.followees.words, user["followees_block"]
     kept = 0

@@ -2,9 +2,9 @@
 
 In:  the row of an inbox that became too short, at a record; answers.
 Out: request records for the join, and whether an answer was the last one missing.
-Guaranteed: what is asked, in how many records, depends on nothing but the log up to the gap, so that a replay waits for
-the same answers. Every record of a request has its own number (the request's, and which record it is), so that an answer
-that comes twice, or late, is never taken for another one's.
+Guaranteed: what is asked, in how many records, depends on nothing but the log up to the gap, so that a replay waits
+for the same answers. Every record of a request has its own number (the request's, and which record it is), so that an
+answer that comes twice, or late, is never taken for another one's.
 """
 
 from __future__ import annotations

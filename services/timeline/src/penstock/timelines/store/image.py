@@ -34,7 +34,7 @@ Arrays = dict[str, NDArray[Any]]
 
 def image_of(number: int, next_offset: int, shape: Shape, state: State, gaps: Gaps, last: dict[int, Step]) -> Image:
     counts = state.counts
-    arrays = {
+    arrays: Arrays = {
         "users": state.users[: counts[USERS]].view(np.uint8).copy(),
         "posts": state.posts[: counts[SLOTS_USED]].view(np.uint8).copy(),
         "post_authors": state.post_authors[: counts[SLOTS_USED]].copy(),

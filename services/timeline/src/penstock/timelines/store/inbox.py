@@ -1,8 +1,8 @@
 """Entries enter and leave one inbox.
 
-An inbox is a list of slots, oldest first. It holds exactly the posts that are not older than its floor, or all there are
-where it has none; when it would grow beyond its room, the oldest are dropped down to its capacity, and the floor rises to
-the oldest that is left.
+An inbox is a list of slots, oldest first. It holds exactly the posts that are not older than its floor, or all there
+are where it has none; when it would grow beyond its room, the oldest are dropped down to its capacity, and the floor
+rises to the oldest that is left.
 Compiled. `grow` needs `fits` (blocks.py) asked before.
 """
 
@@ -20,6 +20,7 @@ from penstock.timelines.store.layout import (
     ROOM,
     STAMP,
     TRIMMED,
+    Int,
     State,
 )
 from penstock.timelines.store.order import older, position, tie_order
@@ -28,7 +29,7 @@ from penstock.wire.fields import jit
 
 
 @jit
-def set_room(s: State, row: int, kind: int) -> None:
+def set_room(s: State, row: Int, kind: Int) -> None:
     """Moves the entries into a block of this kind, or gives the block back: NONE."""
     user = s.users[row]
     before, block = user["kind"], user["block"]
@@ -44,13 +45,13 @@ def set_room(s: State, row: int, kind: int) -> None:
 
 
 @jit
-def grow(s: State, row: int) -> None:
+def grow(s: State, row: Int) -> None:
     """Room for one more entry."""
     set_room(s, row, kind_for(s.inboxes, np.int64(s.users[row]["count"]) + 1))
 
 
 @jit
-def tidy(s: State, row: int) -> None:
+def tidy(s: State, row: Int) -> None:
     """After entries left: gives back what is too much, and notes the newest."""
     user = s.users[row]
     count = np.int64(user["count"])
@@ -67,7 +68,7 @@ def tidy(s: State, row: int) -> None:
 
 
 @jit
-def drop_oldest(s: State, row: int, drop: int) -> None:
+def drop_oldest(s: State, row: Int, drop: Int) -> None:
     user = s.users[row]
     words, block, left = s.inboxes.words, user["block"], user["count"] - drop
     for index in range(drop):
@@ -80,7 +81,7 @@ def drop_oldest(s: State, row: int, drop: int) -> None:
 
 
 @jit
-def insert(s: State, row: int, slot: int) -> None:
+def insert(s: State, row: Int, slot: Int) -> None:
     """Anywhere. Nothing happens where the inbox has the post, or where the post is older than the floor."""
     user = s.users[row]
     if user["floor"] != NONE and older(s, slot, np.int64(user["floor"])):
@@ -117,7 +118,7 @@ def insert(s: State, row: int, slot: int) -> None:
 
 
 @jit
-def put_entry(s: State, row: int, slot: int, at: int) -> None:
+def put_entry(s: State, row: Int, slot: Int, at: Int) -> None:
     """At a place among the entries, where there is room."""
     user = s.users[row]
     words, block, count = s.inboxes.words, user["block"], user["count"]
@@ -134,7 +135,7 @@ def put_entry(s: State, row: int, slot: int, at: int) -> None:
 
 
 @jit
-def remove(s: State, row: int, slot: int) -> None:
+def remove(s: State, row: Int, slot: Int) -> None:
     """Nothing happens where it is not there."""
     user = s.users[row]
     words, block, count = s.inboxes.words, user["block"], np.int64(user["count"])
@@ -148,7 +149,7 @@ def remove(s: State, row: int, slot: int) -> None:
 
 
 @jit
-def remove_author(s: State, row: int, author: int) -> None:
+def remove_author(s: State, row: Int, author: Int) -> None:
     """Everything that the author wrote."""
     user = s.users[row]
     words, block = s.inboxes.words, user["block"]
@@ -165,7 +166,7 @@ def remove_author(s: State, row: int, author: int) -> None:
 
 
 @jit
-def note_removed(s: State, row: int, gone: int) -> None:
+def note_removed(s: State, row: Int, gone: Int) -> None:
     user = s.users[row]
     user["count"] -= gone
     user["stamp"] = s.counts[STAMP]
@@ -176,7 +177,7 @@ def note_removed(s: State, row: int, gone: int) -> None:
 
 
 @jit
-def raise_floor(s: State, row: int, slot: int) -> None:
+def raise_floor(s: State, row: Int, slot: Int) -> None:
     """Posts that are older than this one may be missing from now on."""
     user = s.users[row]
     if user["floor"] != NONE and not older(s, np.int64(user["floor"]), slot):

@@ -15,6 +15,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+# In compiled code a machine's number; mypy cannot tell which.
+Int = Any
+Bool = Any
+
 NONE: Final = -1
 NO_TIME: Final = -(1 << 63)
 

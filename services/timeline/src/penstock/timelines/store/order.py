@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from penstock.timelines.store.layout import State
+from penstock.timelines.store.layout import Bool, Int, State
 from penstock.wire.fields import jit
 
 
 @jit
-def bytes_order(left: NDArray[np.uint8], at: int, size: int, right: NDArray[np.uint8], to: int, right_size: int) -> int:
+def bytes_order(left: NDArray[np.uint8], at: Int, size: Int, right: NDArray[np.uint8], to: Int, right_size: Int) -> Int:
     """Below, at or above zero, as `left` stands to `right`."""
     for index in range(min(size, right_size)):
         difference = np.int64(left[at + index]) - np.int64(right[to + index])
@@ -22,7 +22,7 @@ def bytes_order(left: NDArray[np.uint8], at: int, size: int, right: NDArray[np.u
 
 
 @jit
-def tie_order(s: State, left: int, right: int) -> int:
+def tie_order(s: State, left: Int, right: Int) -> Int:
     """Of posts with the same time."""
     a, b = s.posts[left], s.posts[right]
     if a["prefix"] != b["prefix"]:
@@ -37,7 +37,7 @@ def tie_order(s: State, left: int, right: int) -> int:
 
 
 @jit
-def older(s: State, left: int, right: int) -> bool:
+def older(s: State, left: Int, right: Int) -> Bool:
     """Whether the post in slot `left` is older than the one in slot `right`."""
     time, other = s.posts[left]["time_us"], s.posts[right]["time_us"]
     if time != other:
@@ -46,7 +46,7 @@ def older(s: State, left: int, right: int) -> bool:
 
 
 @jit
-def position(s: State, block: int, count: int, slot: int) -> int:
+def position(s: State, block: Int, count: Int, slot: Int) -> Int:
     """How many of the entries, which lie oldest first, are older than the post."""
     words = s.inboxes.words
     low, high = 0, count
@@ -60,7 +60,7 @@ def position(s: State, block: int, count: int, slot: int) -> int:
 
 
 @jit
-def sort_slots(s: State, slots: NDArray[np.int32], begin: int, end: int, scratch: NDArray[np.int32]) -> None:
+def sort_slots(s: State, slots: NDArray[np.int32], begin: Int, end: Int, scratch: NDArray[np.int32]) -> None:
     """Oldest first. Mostly they are so already, or the other way round."""
     if end - begin < 2:
         return
@@ -78,7 +78,7 @@ def sort_slots(s: State, slots: NDArray[np.int32], begin: int, end: int, scratch
 
 @jit
 def merge_runs(
-    s: State, slots: NDArray[np.int32], start: int, middle: int, stop: int, scratch: NDArray[np.int32]
+    s: State, slots: NDArray[np.int32], start: Int, middle: Int, stop: Int, scratch: NDArray[np.int32]
 ) -> None:
     for index in range(start, middle):
         scratch[index - start] = slots[index]

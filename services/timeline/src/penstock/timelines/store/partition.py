@@ -1,8 +1,8 @@
 """One partition of users: everybody's inbox, changed by deliveries and read by slots.
 
 In:  records of timeline.deliveries.v1, each once and in order. Out: timelines, and refills to be asked for.
-Guaranteed: `view` is the newest posts, by (time, id, author), of the authors that the user follows, as far as the records
-applied say, unless the user `is_refilling`: then older ones may be missing. Applying a record that was applied before
+Guaranteed: `view` is the newest posts, by (time, id, author), of the authors that the user follows, as far as the
+records applied say, unless the user `is_refilling`: then older ones may be missing. A record that was applied before
 changes nothing.
 Pure. One thread writes; who reads on another holds a lock that the caller owns. A slot means something until the next
 record is applied.

@@ -1,13 +1,13 @@
 """Pieces of bytes of any size in one array, used again when they are free: serialized posts, names of authors.
 
-A piece takes the next multiple of 16 bytes, or above 1,024 a size that is at most a quarter larger. Free pieces of a size
-are a list, linked through their first bytes, and serve pieces of that size again.
+A piece takes the next multiple of 16 bytes, or above 1,024 a size that is at most a quarter larger. Free pieces of a
+size are a list, linked through their first bytes, and serve pieces of that size again.
 Compiled. Whoever takes a piece has made sure that there is room for it (`piece_bytes`) at the end.
 """
 
 from __future__ import annotations
 
-from penstock.timelines.store.layout import NONE, POOL_USED, State
+from penstock.timelines.store.layout import NONE, POOL_USED, Int, State
 from penstock.wire.fields import jit
 
 _STEP = 16
@@ -15,7 +15,7 @@ _SMALL_KINDS = 64  # up to 1,024 bytes
 
 
 @jit
-def piece_kind(size: int) -> int:
+def piece_kind(size: Int) -> Int:
     if size <= _STEP * _SMALL_KINDS:
         return max((size + _STEP - 1) // _STEP, 1)
     kind = _SMALL_KINDS
@@ -25,7 +25,7 @@ def piece_kind(size: int) -> int:
 
 
 @jit
-def kind_bytes(kind: int) -> int:
+def kind_bytes(kind: Int) -> Int:
     """Four sizes for each doubling."""
     if kind <= _SMALL_KINDS:
         return _STEP * kind
@@ -34,12 +34,12 @@ def kind_bytes(kind: int) -> int:
 
 
 @jit
-def piece_bytes(size: int) -> int:
+def piece_bytes(size: Int) -> Int:
     return kind_bytes(piece_kind(size))
 
 
 @jit
-def take_piece(s: State, size: int) -> int:
+def take_piece(s: State, size: Int) -> Int:
     """Where it begins."""
     kind = piece_kind(size)
     at = s.pool_free[kind]
@@ -52,7 +52,7 @@ def take_piece(s: State, size: int) -> int:
 
 
 @jit
-def give_piece(s: State, at: int, size: int) -> None:
+def give_piece(s: State, at: Int, size: Int) -> None:
     kind = piece_kind(size)
     s.pool_words[at >> 3] = s.pool_free[kind]
     s.pool_free[kind] = at

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from penstock.timelines.store.layout import CAPACITY, NONE, State
+from penstock.timelines.store.layout import CAPACITY, NONE, Bool, Int, State
 from penstock.timelines.store.order import bytes_order, older
 from penstock.timelines.store.tables import find_user
 from penstock.wire.fields import jit
@@ -19,14 +19,14 @@ Numbers = NDArray[np.int64]
 
 
 @jit
-def reader_row(s: State, number: int) -> int:
+def reader_row(s: State, number: Int) -> Int:
     """NONE if nobody knows the user; outboxes are no users."""
     row = find_user(s, np.uint64(number))
     return NONE if row == NONE or s.users[row]["author"] != NONE else row
 
 
 @jit
-def lists(s: State, row: int) -> Numbers:
+def lists(s: State, row: Int) -> Numbers:
     """Rows of users: the reader's own, and the outboxes to merge with it."""
     user = s.users[row]
     words, block = s.followees.words, user["followees_block"]
@@ -44,7 +44,7 @@ def lists(s: State, row: int) -> Numbers:
 
 
 @jit
-def before_place(s: State, slot: int, time_us: int, text: NDArray[np.uint8], id_size: int, equal: bool) -> bool:
+def before_place(s: State, slot: Int, time_us: Int, text: NDArray[np.uint8], id_size: Int, equal: bool) -> Bool:
     """Whether the post is older than the place, or at it where `equal`. `text` is the id and then the author."""
     post = s.posts[slot]
     if post["time_us"] != time_us:
@@ -57,10 +57,10 @@ def before_place(s: State, slot: int, time_us: int, text: NDArray[np.uint8], id_
 
 
 @jit
-def split(s: State, row: int, time_us: int, text: NDArray[np.uint8], id_size: int, equal: bool) -> int:
+def split(s: State, row: Int, time_us: Int, text: NDArray[np.uint8], id_size: Int, equal: bool) -> Int:
     """How many of an inbox's entries lie before the place."""
     block = s.users[row]["block"]
-    low, high = 0, np.int64(s.users[row]["count"])
+    low, high = np.int64(0), np.int64(s.users[row]["count"])
     while low < high:
         middle = (low + high) >> 1
         if before_place(s, np.int64(s.inboxes.words[block + middle]), time_us, text, id_size, equal):
@@ -71,12 +71,12 @@ def split(s: State, row: int, time_us: int, text: NDArray[np.uint8], id_size: in
 
 
 @jit
-def head(s: State, rows: Numbers, at: Numbers, which: int) -> int:
+def head(s: State, rows: Numbers, at: Numbers, which: Int) -> Int:
     return np.int64(s.inboxes.words[s.users[rows[which]]["block"] + at[which]])
 
 
 @jit
-def sift(s: State, rows: Numbers, at: Numbers, heap: Numbers, size: int, place: int, newer: bool) -> None:
+def sift(s: State, rows: Numbers, at: Numbers, heap: Numbers, size: Int, place: Int, newer: bool) -> None:
     """Moves a list down the heap, until no list below it has a head that comes out earlier."""
     moving = heap[place]
     slot = head(s, rows, at, moving)
@@ -88,7 +88,7 @@ def sift(s: State, rows: Numbers, at: Numbers, heap: Numbers, size: int, place: 
             if older(s, other, below) if newer else older(s, below, other):
                 child += 1
                 below = other
-        if older(s, slot, below) if newer else older(s, below, slot):
+        if older(s, below, slot) if newer else older(s, slot, below):
             heap[place] = heap[child]
             place = child
         else:
@@ -97,7 +97,7 @@ def sift(s: State, rows: Numbers, at: Numbers, heap: Numbers, size: int, place: 
 
 
 @jit
-def merge(s: State, rows: Numbers, at: Numbers, left: Numbers, newer: bool, skip: int, out: NDArray[np.uint32]) -> int:
+def merge(s: State, rows: Numbers, at: Numbers, left: Numbers, newer: bool, skip: Int, out: NDArray[np.uint32]) -> Int:
     """From `at` on in each list, `left` entries of each: newest first, or oldest first where `newer`."""
     heap = np.empty(rows.size, np.int64)
     size = 0
@@ -128,18 +128,18 @@ def merge(s: State, rows: Numbers, at: Numbers, left: Numbers, newer: bool, skip
 @jit
 def read(
     s: State,
-    row: int,
+    row: Int,
     placed: bool,
-    time_us: int,
+    time_us: Int,
     text: NDArray[np.uint8],
-    id_size: int,
+    id_size: Int,
     newer: bool,
     out: NDArray[np.uint32],
-) -> tuple[int, bool]:
+) -> tuple[Int, Bool]:
     """How many were written, and whether there are more in that direction."""
     rows = lists(s, row)
     at, left = np.empty(rows.size, np.int64), np.empty(rows.size, np.int64)
-    total = passed = 0
+    total = passed = np.int64(0)
     for which in range(rows.size):
         count = np.int64(s.users[rows[which]]["count"])
         here = split(s, rows[which], time_us, text, id_size, newer) if placed else count
@@ -158,7 +158,7 @@ def read(
 
 
 @jit
-def refilling(s: State, row: int) -> bool:
+def refilling(s: State, row: Int) -> Bool:
     for one in lists(s, row):
         if s.users[one]["refilling"] != 0:
             return True
@@ -166,7 +166,7 @@ def refilling(s: State, row: int) -> bool:
 
 
 @jit
-def newest_stamp(s: State, row: int) -> int:
+def newest_stamp(s: State, row: Int) -> Int:
     """Of the last record that changed what the user sees."""
     newest = np.int64(0)
     for one in lists(s, row):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from penstock.timelines.store import changes as of
 from penstock.timelines.store.changes import Changes
-from penstock.timelines.store.layout import NONE, PARTITION, PARTITIONS, USERS, State
+from penstock.timelines.store.layout import NONE, PARTITION, PARTITIONS, USERS, Int, State
 from penstock.timelines.store.order import sort_slots
 from penstock.timelines.store.rows import new_author, new_post, new_user, release_entry
 from penstock.timelines.store.tables import find_author, find_post, find_user, name_hash
@@ -35,7 +35,7 @@ def resolve_authors(s: State, c: Changes, data: NDArray[np.uint8]) -> None:
 
 
 @jit
-def resolve_readers(s: State, c: Changes, data: int, start: int) -> int:
+def resolve_readers(s: State, c: Changes, data: Int, start: Int) -> Int:
     """From the operation `start` on: DONE, or the operation to go on with, or FOREIGN."""
     partition, partitions = np.uint64(s.counts[PARTITION]), np.uint64(s.counts[PARTITIONS])
     for index in range(start, c.head[of.OPS]):
@@ -59,7 +59,7 @@ def resolve_readers(s: State, c: Changes, data: int, start: int) -> int:
 
 
 @jit
-def resolve_posts(s: State, c: Changes, data: NDArray[np.uint8]) -> int:
+def resolve_posts(s: State, c: Changes, data: NDArray[np.uint8]) -> Int:
     """Every post of the record gets a slot, with a reference that `release_posts` takes back. The newest time."""
     newest = np.int64(-(1 << 63))
     for index in range(c.head[of.POSTS]):

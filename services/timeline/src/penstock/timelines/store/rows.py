@@ -1,7 +1,7 @@
 """Rows come and go: new users, authors and posts; slots that nobody refers to any more.
 
-A slot is free when it is neither in an inbox nor the floor of one. A post that is only a floor is no longer found by its
-number: it was withdrawn, or has grown too old for everybody.
+A slot is free when it is neither in an inbox nor the floor of one. A post that is only a floor is no longer found by
+its number: it was withdrawn, or has grown too old for everybody.
 Compiled. Whoever makes a row has made sure that there is room for it.
 """
 
@@ -18,6 +18,7 @@ from penstock.timelines.store.layout import (
     SLOTS_USED,
     SUSPECTS,
     USERS,
+    Int,
     State,
 )
 from penstock.timelines.store.pool import give_piece, take_piece
@@ -26,7 +27,7 @@ from penstock.wire.fields import jit
 
 
 @jit
-def new_user(s: State, number: int) -> int:
+def new_user(s: State, number: Int) -> Int:
     row = s.counts[USERS]
     s.counts[USERS] = row + 1
     user = s.users[row]
@@ -49,7 +50,7 @@ def new_user(s: State, number: int) -> int:
 
 
 @jit
-def copy_in(s: State, data: NDArray[np.uint8], at: int, size: int) -> int:
+def copy_in(s: State, data: NDArray[np.uint8], at: Int, size: Int) -> Int:
     to = take_piece(s, size)
     for index in range(size):
         s.pool[to + index] = data[at + index]
@@ -57,7 +58,7 @@ def copy_in(s: State, data: NDArray[np.uint8], at: int, size: int) -> int:
 
 
 @jit
-def new_author(s: State, hashed: int, data: NDArray[np.uint8], at: int, size: int, shard: int) -> int:
+def new_author(s: State, hashed: Int, data: NDArray[np.uint8], at: Int, size: Int, shard: Int) -> Int:
     row = s.counts[AUTHORS]
     s.counts[AUTHORS] = row + 1
     author = s.authors[row]
@@ -74,15 +75,15 @@ def new_author(s: State, hashed: int, data: NDArray[np.uint8], at: int, size: in
 @jit
 def new_post(
     s: State,
-    number: int,
-    time_us: int,
-    author: int,
+    number: Int,
+    time_us: Int,
+    author: Int,
     data: NDArray[np.uint8],
-    at: int,
-    size: int,
-    id_at: int,
-    id_size: int,
-) -> int:
+    at: Int,
+    size: Int,
+    id_at: Int,
+    id_size: Int,
+) -> Int:
     """With one reference, which is the caller's."""
     slot = s.counts[SLOT_FREE]
     if slot != NONE:
@@ -115,7 +116,7 @@ def new_post(
 
 
 @jit
-def free_slot(s: State, slot: int) -> None:
+def free_slot(s: State, slot: Int) -> None:
     post = s.posts[slot]
     give_piece(s, post["at"], post["size"])
     post["next"] = s.counts[SLOT_FREE]
@@ -124,7 +125,7 @@ def free_slot(s: State, slot: int) -> None:
 
 
 @jit
-def release_entry(s: State, slot: int) -> None:
+def release_entry(s: State, slot: Int) -> None:
     post = s.posts[slot]
     post["entries"] -= 1
     if post["entries"] == 0:
@@ -134,7 +135,7 @@ def release_entry(s: State, slot: int) -> None:
 
 
 @jit
-def set_floor(s: State, row: int, slot: int) -> None:
+def set_floor(s: State, row: Int, slot: Int) -> None:
     """Of a user's inbox; NONE for no floor."""
     user = s.users[row]
     before = user["floor"]
@@ -149,7 +150,7 @@ def set_floor(s: State, row: int, slot: int) -> None:
 
 
 @jit
-def suspect(s: State, row: int) -> None:
+def suspect(s: State, row: Int) -> None:
     """The inbox may be too short now: to be looked at when the record is applied."""
     user = s.users[row]
     if user["suspect"] == 0:

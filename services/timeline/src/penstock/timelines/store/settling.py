@@ -1,7 +1,7 @@
 """After a record: which inboxes became too short, so that older posts must come again.
 
-An inbox that has a floor and fewer entries than its capacity lacks posts that were dropped earlier. It is refilled: from
-now on posts of any age are taken, as if it had no floor; what is dropped or left out meanwhile raises the floor again.
+An inbox that has a floor and fewer entries than its capacity lacks posts that were dropped earlier. It is refilled:
+from now on posts of any age are taken, as if it had no floor; what is dropped or left out meanwhile raises the floor again.
 Compiled.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from penstock.timelines.store.inbox import tidy
-from penstock.timelines.store.layout import CAPACITY, NONE, STAMP, SUSPECTS, State
+from penstock.timelines.store.layout import CAPACITY, NONE, STAMP, SUSPECTS, Int, State
 from penstock.timelines.store.rows import set_floor, suspect
 from penstock.wire.fields import jit
 
@@ -41,13 +41,13 @@ def settle(s: State) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 @jit
-def lift_floor(s: State, row: int) -> None:
+def lift_floor(s: State, row: Int) -> None:
     set_floor(s, row, NONE)
     tidy(s, row)
 
 
 @jit
-def refilled(s: State, row: int) -> None:
+def refilled(s: State, row: Int) -> None:
     """All that was asked for has come. Whether it was enough is seen when the record is settled."""
     user = s.users[row]
     user["refilling"] = 0

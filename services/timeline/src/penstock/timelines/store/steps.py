@@ -13,7 +13,7 @@ from penstock.timelines.store.blocks import SLABS_USED
 from penstock.timelines.store.changes import Changes
 from penstock.timelines.store.followees import add_followee, remove_followee, room_for_followee
 from penstock.timelines.store.inbox import insert, raise_floor, remove, remove_author
-from penstock.timelines.store.layout import ADDED, ENTRIES, NONE, STAMP, State
+from penstock.timelines.store.layout import ADDED, ENTRIES, NONE, STAMP, Int, State
 from penstock.timelines.store.resolve import DONE
 from penstock.timelines.store.rows import release_entry, suspect
 from penstock.timelines.store.tables import versions
@@ -35,7 +35,7 @@ def unfollow(s: State, c: Changes) -> None:
 
 
 @jit
-def unfollow_one(s: State, row: int, author: int) -> None:
+def unfollow_one(s: State, row: Int, author: Int) -> None:
     if remove_followee(s, row, author):
         s.users[row]["stamp"] = s.counts[STAMP]
         suspect(s, row)
@@ -43,7 +43,7 @@ def unfollow_one(s: State, row: int, author: int) -> None:
 
 
 @jit
-def withdraw(s: State, c: Changes, data: int) -> None:
+def withdraw(s: State, c: Changes, data: Int) -> None:
     for index in range(c.head[of.OPS]):
         op = c.ops[index]
         if op[of.OP] != of.WITHDRAWN:
@@ -62,7 +62,7 @@ def withdraw(s: State, c: Changes, data: int) -> None:
 
 
 @jit
-def follow(s: State, c: Changes, start: int, reader: int) -> tuple[int, int]:
+def follow(s: State, c: Changes, start: Int, reader: Int) -> tuple[Int, Int]:
     for index in range(start, c.head[of.OPS]):
         op = c.ops[index]
         if op[of.OP] == of.FOLLOWED:
@@ -78,7 +78,7 @@ def follow(s: State, c: Changes, start: int, reader: int) -> tuple[int, int]:
 
 
 @jit
-def spread(s: State, c: Changes, start: int, reader: int) -> tuple[int, int]:
+def spread(s: State, c: Changes, start: Int, reader: Int) -> tuple[Int, Int]:
     inboxes = s.inboxes
     for index in range(start, c.head[of.OPS]):
         op = c.ops[index]
@@ -97,7 +97,7 @@ def spread(s: State, c: Changes, start: int, reader: int) -> tuple[int, int]:
 
 
 @jit
-def spread_to(s: State, c: Changes, row: int, begin: int, end: int) -> None:
+def spread_to(s: State, c: Changes, row: Int, begin: Int, end: Int) -> None:
     """Posts, oldest first, into one inbox."""
     user = s.users[row]
     for index in range(begin, end):

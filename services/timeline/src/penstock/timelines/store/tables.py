@@ -1,8 +1,8 @@
-"""Finds users by number, posts by number and authors by name: hash tables whose entries are rows, -1 where there is none.
+"""Finds users by number, posts by number and authors by name: hash tables whose entries are rows, NONE if there is none.
 
-A table is at least twice as large as its rows can be many; collisions are at the next place. Ids are chosen by strangers:
-the salt, which they do not know, keeps them from choosing ids that collide. A post may be there in several versions
-while the parts of a delivery replace one by the other, so a number may have several slots.
+A table is at least twice as large as its rows can be many; collisions are at the next place. Ids are chosen by
+strangers: the salt, which they do not know, keeps them from choosing ids that collide. Should a post's bytes ever differ
+from one delivery to the next, its number has several slots.
 Compiled.
 """
 
@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from penstock.timelines.store.layout import AUTHORS, NONE, SALT, SLOTS_USED, USERS, State
+from penstock.timelines.store.layout import AUTHORS, NONE, SALT, SLOTS_USED, USERS, Bool, Int, State
 from penstock.wire.fields import jit
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @jit
-def home(s: State, number: int, places: int) -> int:
+def home(s: State, number: Int, places: Int) -> Int:
     """Where to look first. The multiplier is odd, so that no two numbers have the same product."""
     factor = (np.uint64(s.counts[SALT]) ^ _GOLDEN) | np.uint64(1)
     return np.int64((np.uint64(number) * factor) >> np.uint64(33)) & (places - 1)
 
 
 @jit
-def enter(table: NDArray[np.int32], at: int, row: int) -> None:
+def enter(table: NDArray[np.int32], at: Int, row: Int) -> None:
     """In the first free place from `at` on."""
     while table[at] != NONE:
         at = (at + 1) & (table.size - 1)
@@ -32,7 +32,7 @@ def enter(table: NDArray[np.int32], at: int, row: int) -> None:
 
 
 @jit
-def find_user(s: State, number: int) -> int:
+def find_user(s: State, number: Int) -> Int:
     table = s.user_table
     at = home(s, number, table.size)
     while True:
@@ -50,7 +50,7 @@ def enter_users(s: State) -> None:
 
 
 @jit
-def name_hash(s: State, data: NDArray[np.uint8], at: int, size: int) -> int:
+def name_hash(s: State, data: NDArray[np.uint8], at: Int, size: Int) -> Int:
     value = (np.uint64(s.counts[SALT]) ^ _GOLDEN) + np.uint64(size)
     for index in range(size):
         value = (value ^ np.uint64(data[at + index])) * np.uint64(0x9FB21C651E98DF25)
@@ -59,7 +59,7 @@ def name_hash(s: State, data: NDArray[np.uint8], at: int, size: int) -> int:
 
 
 @jit
-def same_bytes(left: NDArray[np.uint8], at: int, right: NDArray[np.uint8], to: int, size: int) -> bool:
+def same_bytes(left: NDArray[np.uint8], at: Int, right: NDArray[np.uint8], to: Int, size: Int) -> Bool:
     different = np.uint8(0)
     for index in range(size):
         different |= left[at + index] ^ right[to + index]
@@ -67,7 +67,7 @@ def same_bytes(left: NDArray[np.uint8], at: int, right: NDArray[np.uint8], to: i
 
 
 @jit
-def find_author(s: State, hashed: int, data: NDArray[np.uint8], at: int, size: int) -> int:
+def find_author(s: State, hashed: Int, data: NDArray[np.uint8], at: Int, size: Int) -> Int:
     table = s.author_table
     place = home(s, hashed, table.size)
     while True:
@@ -89,7 +89,7 @@ def enter_authors(s: State) -> None:
 
 
 @jit
-def find_post(s: State, number: int, data: NDArray[np.uint8], at: int, size: int) -> int:
+def find_post(s: State, number: Int, data: NDArray[np.uint8], at: Int, size: Int) -> Int:
     """The slot of exactly this version."""
     table = s.post_table
     place = home(s, number, table.size)
@@ -104,7 +104,7 @@ def find_post(s: State, number: int, data: NDArray[np.uint8], at: int, size: int
 
 
 @jit
-def versions(s: State, number: int) -> NDArray[np.int32]:
+def versions(s: State, number: Int) -> NDArray[np.int32]:
     """The slots of all versions that inboxes have."""
     table = s.post_table
     first = home(s, number, table.size)
@@ -131,7 +131,7 @@ def enter_posts(s: State) -> None:
 
 
 @jit
-def strike_post(s: State, slot: int) -> None:
+def strike_post(s: State, slot: Int) -> None:
     """Takes the slot out, and moves others up so that no search ends too early."""
     table = s.post_table
     last = table.size - 1

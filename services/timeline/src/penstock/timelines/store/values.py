@@ -35,7 +35,7 @@ class Shape:
     def __post_init__(self) -> None:
         if self.capacity < 1 or self.slack < 1 or self.capacity + self.slack > LIST_MAX:
             raise ValueError(
-                f"capacity {self.capacity} and slack {self.slack}: both must be at least 1, and {LIST_MAX} at most together"
+                f"capacity {self.capacity}, slack {self.slack}: at least 1 each, at most {LIST_MAX:,} together"
             )
         if self.partitions < 1 or self.shards < 1:
             raise ValueError(f"{self.partitions} partitions and {self.shards} shards: there is at least one of each")

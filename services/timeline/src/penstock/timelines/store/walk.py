@@ -2,7 +2,7 @@
 
 In:  the record's address and size, and arrays to write rows into.
 Out: the rows (changes.py), and a code: OK, or what is wrong. FULL: one of the arrays is too short; to be tried again.
-What protobuf accepts is accepted (tests compare), but for what breaks the contract of delivery.proto. Nothing is applied.
+What protobuf accepts is accepted (tests compare), but for what breaks the contract of delivery.proto.
 Positions are offsets in the record; every read lies below an `end` that was checked.
 """
 
@@ -50,12 +50,13 @@ from penstock.timelines.store.changes import (
     WITHDRAWN,
     Changes,
 )
+from penstock.timelines.store.layout import Bool, Int
 from penstock.wire.fields import jit, same, span, utf8, varint
 from penstock.wire.memory import byte
 
 
 @jit
-def number_at(data: int, at: int) -> int:
+def number_at(data: Int, at: Int) -> Int:
     """Eight little-endian bytes, as an int64 of the same bits."""
     value = 0
     for index in range(NUMBER_BYTES):
@@ -64,7 +65,7 @@ def number_at(data: int, at: int) -> int:
 
 
 @jit
-def skipped(data: int, tag: int, at: int, end: int) -> int:
+def skipped(data: Int, tag: Int, at: Int, end: Int) -> Int:
     """Where a field ends that this release does not know; -1 if it does not end."""
     wire = tag & 7
     if at < 0 or tag < 8:
@@ -82,7 +83,7 @@ def skipped(data: int, tag: int, at: int, end: int) -> int:
 
 
 @jit
-def walk(data: int, size: int, c: Changes) -> int:
+def walk(data: Int, size: Int, c: Changes) -> Int:
     """A Delivery."""
     head = c.head
     head[:] = 0
@@ -109,7 +110,7 @@ def walk(data: int, size: int, c: Changes) -> int:
 
 
 @jit
-def walk_refilled(data: int, at: int, end: int, c: Changes) -> int:
+def walk_refilled(data: Int, at: Int, end: Int, c: Changes) -> Int:
     row = c.head[REFILLED]
     if row == len(c.refilled):
         return FULL
@@ -131,7 +132,7 @@ def walk_refilled(data: int, at: int, end: int, c: Changes) -> int:
 
 
 @jit
-def walk_author(data: int, at: int, end: int, c: Changes) -> int:
+def walk_author(data: Int, at: Int, end: Int, c: Changes) -> Int:
     head = c.head
     author, first_post, first_op = head[AUTHORS], head[POSTS], head[OPS]
     if author == len(c.authors):
@@ -165,7 +166,7 @@ def walk_author(data: int, at: int, end: int, c: Changes) -> int:
 
 
 @jit
-def checked(data: int, c: Changes, author: int, first_post: int, first_op: int) -> int:
+def checked(data: Int, c: Changes, author: Int, first_post: Int, first_op: Int) -> Int:
     """An author's changes, once all are there; indexes of posts become rows."""
     name_at, name_size = c.authors[author, NAME_AT], c.authors[author, NAME_SIZE]
     if not utf8(data, name_at, name_at + name_size):
@@ -188,7 +189,7 @@ def checked(data: int, c: Changes, author: int, first_post: int, first_op: int) 
 
 
 @jit
-def walk_post(data: int, at: int, end: int, c: Changes, author: int) -> int:
+def walk_post(data: Int, at: Int, end: Int, c: Changes, author: Int) -> Int:
     row = c.head[POSTS]
     if row == len(c.posts):
         return FULL
@@ -218,7 +219,7 @@ def walk_post(data: int, at: int, end: int, c: Changes, author: int) -> int:
 
 
 @jit
-def walk_op(data: int, tag: int, at: int, end: int, c: Changes, author: int) -> int:
+def walk_op(data: Int, tag: Int, at: Int, end: Int, c: Changes, author: Int) -> Int:
     """A list of readers, as such (unfollowed, followed) or in a Withdrawal or a Spread."""
     row = c.head[OPS]
     if row == len(c.ops):
@@ -249,7 +250,7 @@ def walk_op(data: int, tag: int, at: int, end: int, c: Changes, author: int) -> 
 
 
 @jit
-def walk_list(data: int, at: int, end: int, c: Changes, row: int) -> int:
+def walk_list(data: Int, at: Int, end: Int, c: Changes, row: Int) -> Int:
     """A Withdrawal or a Spread; counts are in bytes where they are of packed numbers."""
     op = c.ops[row]
     spread = op[OP] == SPREAD
@@ -285,7 +286,7 @@ def walk_list(data: int, at: int, end: int, c: Changes, row: int) -> int:
 
 
 @jit
-def add_index(c: Changes, row: int, index: int) -> bool:
+def add_index(c: Changes, row: Int, index: Int) -> Bool:
     at = c.head[INDEXES]
     if at == len(c.indexes):
         return False
