@@ -49,7 +49,8 @@ SETTINGS = rows(
         text,
         "folder or address that Spark keeps offsets and state below; `run` needs it",
     ),
-    ("master", "MASTER", "local[2]", text, "Spark's master"),
+    # In one process Spark tries a task once, whatever spark.task.maxFailures says: a worker that dies would end all.
+    ("master", "MASTER", "local[2,4]", text, "Spark's master; local[CORES,FAILURES] is this process alone"),
     ("jars", "JARS", "", several, "jars of Spark's Kafka connector, comma separated; none: they are in Spark's own"),
     ("spark", "SPARK_CONFIG_FILE", "", properties_file, "more of Spark's settings, NAME=VALUE per line; they win"),
     ("driver_memory", "DRIVER_MEMORY", "1g", text, "the driver's heap"),
