@@ -18,8 +18,8 @@ from penstock.timeline.v1.delivery_pb2 import Delivery, Post, RefillRequest
 
 PARTITIONS = 3
 SHAPE = Shape(PARTITIONS, 1000, 2)  # three followers are many
-AUTHORS = "ABC"
-READERS = [number << 61 | number for number in range(8)]
+AUTHORS = "AB"
+READERS = [number << 61 | number for number in range(0, 8, 2)]
 
 
 def post(author: str, post_id: str, time_us: int, position: bytes, alive: bool) -> PostChange:
@@ -29,9 +29,9 @@ def post(author: str, post_id: str, time_us: int, position: bytes, alive: bool) 
     return PostChange(author, post_id, key, number, time_us, position, payload)
 
 
-times = st.integers(0, 6)
+times = st.integers(0, 2)
 positions = st.sampled_from([b"a", b"device\0boot\0\0\0\0\0\0\0\0\1", b"device\0boot\0\0\0\0\0\0\0\0\2", b"\0" * 8])
-posts = st.builds(post, st.sampled_from(AUTHORS), st.sampled_from("xyz"), times, positions, st.booleans())
+posts = st.builds(post, st.sampled_from(AUTHORS), st.sampled_from("xy"), times, positions, st.booleans())
 follows = st.builds(FollowChange, st.sampled_from(AUTHORS), st.sampled_from(READERS), times, positions, st.booleans())
 cuts = st.builds(Cut, times, positions)
 
@@ -193,7 +193,7 @@ def test_that_a_truncate_ends_what_is_older_whenever_it_comes(
 
 def test_that_a_refill_is_answered_by_what_a_new_follower_would_get() -> None:
     shard, readers = Shard(Shape(PARTITIONS, 2, 100)), Readers()
-    reader = READERS[3]
+    reader = READERS[2]
     mine = partition_of(reader, PARTITIONS)
     stranger = RefillRequest(reader=READERS[0], request=8, timeline_partition=0, authors=["A"])
     request = RefillRequest(reader=reader, request=7, timeline_partition=mine, authors=["A", "nobody"])
