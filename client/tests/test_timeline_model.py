@@ -3,15 +3,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from penstock.client.testing.timeline_model import TimelineModel, changes, post_number
+from penstock.events.v1.event_pb2 import RowVersion
 from penstock.timeline.v1.delivery_pb2 import Post
 
 POSTS = st.builds(
-    lambda author, name, time_us: Post(author=author, id=name, time_us=time_us, number=post_number(author, name)),
+    lambda author, name, time_us: Post(
+        author=author, id=name, time_us=time_us, number=post_number(author, name, RowVersion(valid_from_us=time_us))
+    ),
     st.sampled_from("abc"),
     st.sampled_from("xyz"),
     st.integers(1, 3),
 )
-VIEWS = st.lists(POSTS, unique_by=lambda post: post.number)
+VIEWS = st.lists(POSTS, unique_by=lambda post: (post.author, post.id))
 
 
 @given(VIEWS, st.lists(POSTS))

@@ -1,12 +1,6 @@
 """Runs the command line: `penstock`, or `python -m penstock.client`."""
 
-from penstock.client.cli.app import app
-
-
-def main() -> None:
-    """The entry point of the `penstock` command."""
-    app(prog_name="penstock")
-
+from penstock.command import main
 
 if __name__ == "__main__":
     main()

@@ -6,7 +6,7 @@ Guaranteed: a page is sorted by (time, id, author), newest first, and its cursor
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from penstock.client.cursor import Cursor, from_wire, to_wire
@@ -29,7 +29,7 @@ class Post:
     """How wrong that time may be; None where nothing bounds it."""
     attributes: Mapping[str, str]
     number: int
-    """What removals call it."""
+    """What removals call it. A post that is written again has another: to readers the old one goes, a new one comes."""
     position: bytes
     """Breaks ties between versions of one microsecond: the database's log sequence number, or an event's identity."""
 
@@ -58,13 +58,20 @@ class Page:
     next: Cursor | None
     """Goes on in the same direction. None: there is nothing older. Towards newer posts there always is a next time."""
     live: Cursor | None
-    """For `subscribe`: goes on after exactly what this page shows. None on pages that were asked for with a cursor."""
+    """For `subscribe` only: it goes on after exactly what this page shows. None where a cursor was asked with."""
     refilling: bool
     """Older posts may be missing and are on their way, because many posts were removed."""
     stale: bool
     """The consistency that was asked for was not reached, which the caller had allowed."""
     applied: tuple[Place, ...]
     """The state that answered."""
+
+    def cut(self, posts_max: int) -> Page:
+        """The newest of its posts, and where to go on after them."""
+        if len(self.posts) <= posts_max:
+            return self
+        posts = self.posts[:posts_max]
+        return replace(self, posts=posts, next=posts[-1].cursor, live=None)
 
 
 @dataclass(frozen=True, slots=True)

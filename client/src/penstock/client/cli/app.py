@@ -1,18 +1,17 @@
 """The commands of `penstock`: their arguments, their help, their exit codes.
 
 Every fault that a user can cause ends in one sentence on stderr and exit code 1; of `lookup` 2, since 1 says that there
-is no such row.
+is no such row, and of `timeline` and `timelines`, which ask in the same way, 2 as well.
 """
 
 from __future__ import annotations
 
-import socket
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from penstock.client.cli import publishing, screen, table_commands
+from penstock.client.cli import publishing, screen, social_commands, table_commands, timeline_commands
 from penstock.client.cli.dead_letter_commands import dead_letters
 from penstock.client.cli.faults import one_sentence
 from penstock.client.cli.jsonl import EventLine
@@ -21,6 +20,7 @@ from penstock.client.cli.options import (
     DEFAULT_SERVER,
     AsJson,
     Bootstrap,
+    Device,
     LocalTime,
     OptionError,
     PipelineFile,
@@ -29,6 +29,7 @@ from penstock.client.cli.options import (
     Server,
     UsePlaintext,
     UseTls,
+    device_id,
     security_of,
     topic_map,
 )
@@ -53,9 +54,7 @@ def publish(
     jsonl: Annotated[
         str | None, typer.Option(metavar="FILE", help="Publish a JSON object per line of FILE; - is stdin.")
     ] = None,
-    device: Annotated[
-        str | None, typer.Option(envvar="PENSTOCK_DEVICE", help="The device's id. [default: this host's name]")
-    ] = None,
+    device: Device = None,
     server: Server = DEFAULT_SERVER,
     tls: UseTls = False,
     plaintext: UsePlaintext = False,
@@ -76,7 +75,7 @@ def publish(
     """
     with one_sentence():
         security = security_of(server, tls=tls, plaintext=plaintext, roots=roots)
-        target = publishing.Target(server, security, device or f"cli-{socket.gethostname()}"[:128], timeout)
+        target = publishing.Target(server, security, device_id(device), timeout)
         if jsonl is not None:
             if event_type is not None:
                 raise OptionError("give a TYPE or --jsonl, not both")
@@ -155,4 +154,10 @@ def topics(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, prefix: Prefix = "", pipeli
 
 app.command()(table_commands.tables)
 app.command()(table_commands.lookup)
+app.command()(timeline_commands.timeline)
+app.command()(timeline_commands.timelines)
+app.command()(social_commands.post)
+app.command()(social_commands.delete_post)
+app.command()(social_commands.follow)
+app.command()(social_commands.unfollow)
 app.add_typer(dead_letters, name="dead-letters")

@@ -14,26 +14,27 @@ from penstock.client.cli import screen
 from penstock.client.cli.faults import check_reachable, one_sentence
 from penstock.client.cli.options import (
     DEFAULT_TABLES_SERVER,
+    AllowStale,
     AsJson,
     LocalTime,
     Roots,
     TablesServer,
+    Timeout,
+    Tokens,
     UsePlaintext,
     UseTls,
     as_option_error,
     security_of,
+    token_of,
 )
 from penstock.client.cli.table_text import HEADINGS, row_fields, row_lines, table_cells, table_fields
 from penstock.client.cli.times import moment_us
-from penstock.client.place import place_of
 from penstock.client.row import Lookup, TableState, key_text
 from penstock.client.tables import Tables
-from penstock.events.v1.event_pb2 import ConsistencyToken
 from rich.console import Console
 from rich.table import Table
 
 _NUMBERS = slice(1, 5)  # the columns of `tables` that are aligned to the right
-Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds to wait for an answer.")]
 
 
 def tables(
@@ -71,13 +72,8 @@ def lookup(
         str | None,
         typer.Option(metavar="TIME", help="As of then: 2026-11-16T03:00:00Z, 15m (ago), or microseconds since 1970."),
     ] = None,
-    tokens: Annotated[
-        list[str] | None,
-        typer.Option("--token", metavar="PLACE", help="Wait until the table reflects this record; may be repeated."),
-    ] = None,
-    allow_stale: Annotated[
-        bool, typer.Option("--allow-stale", help="If it does not in time: show what is there, marked.")
-    ] = False,
+    tokens: Tokens = None,
+    allow_stale: AllowStale = False,
     as_json: AsJson = False,
     local: LocalTime = False,
     server: TablesServer = DEFAULT_TABLES_SERVER,
@@ -110,7 +106,7 @@ def lookup(
         with as_option_error():
             asked_us = None if as_of is None else moment_us(as_of, time.time_ns() // 1000)
             question = Lookup(table, key_text(key[0] if len(key) == 1 else key), asked_us)
-            token = _token(tokens or ())
+            token = token_of(tokens or ())
         with _asking(server, security, timeout) as asked:
             row = asked.lookup(question.table, question.key, as_of=asked_us, consistency=token, allow_stale=allow_stale)
         out = screen.stdout()
@@ -126,13 +122,6 @@ def _asking(server: str, security: Security, timeout_s: float) -> Tables:
     advice = "Name one with --server or PENSTOCK_TABLES_SERVER."
     check_reachable(server, "an enrichment service", advice)
     return Tables(server, security=security, timeout_s=timeout_s)
-
-
-def _token(places: Sequence[str]) -> ConsistencyToken | None:
-    token = ConsistencyToken()
-    for place in (place_of(text) for text in places):
-        token.positions.add(topic=place.topic, partition=place.partition, offset=place.offset)
-    return token if token.positions else None
 
 
 def _show_tables(found: Sequence[TableState], out: Console, as_json: bool) -> None:

@@ -93,7 +93,7 @@ def position_text(position: bytes) -> str:
 def table_cells(table: TableState, *, shortened: bool) -> tuple[str, ...]:
     """Under HEADINGS. For programs, which can compute, nothing is rounded or cut."""
     content = table.content_hash.hex()
-    applied = _offsets_text(table.applied)
+    applied = offsets_text(table.applied)
     if not shortened:
         numbers = (table.rows, table.versions, table.memory_bytes, table.lag_records)
         return table.name, *(str(number) for number in numbers), content, applied
@@ -101,7 +101,8 @@ def table_cells(table: TableState, *, shortened: bool) -> tuple[str, ...]:
     return table.name, *counts, content[:_HASH_CHARS], applied
 
 
-def _offsets_text(applied: Sequence[Place]) -> str:
+def offsets_text(applied: Sequence[Place]) -> str:
+    """PARTITION:OFFSET of each."""
     return " ".join(f"{place.partition}:{place.offset}" for place in applied) or "nothing"
 
 

@@ -49,14 +49,15 @@ class FakeTimelines:
         error_bound_us: int | None = None,
     ) -> ConsistencyToken:
         """A post, or another version of one."""
+        version = RowVersion(valid_from_us=time_us, position=self._log.written.to_bytes(8, "big"))
         post = Post(
             id=post_id,
             author=author,
             time_us=time_us,
             error_bound_us=error_bound_us,
             attributes=dict(attributes or {}),
-            version=RowVersion(valid_from_us=time_us, position=self._log.written.to_bytes(8, "big")),
-            number=post_number(author, post_id),
+            version=version,
+            number=post_number(author, post_id, version),
         )
         return self._log.write(lambda: self._model.posts.update({(author, post_id): post}))
 

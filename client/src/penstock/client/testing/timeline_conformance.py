@@ -124,6 +124,13 @@ class TimelineConformance:
             timelines.get(scene.reader, consistency=foreign)
         assert error.value.code == "INVALID_ARGUMENT"
         assert "no.such.topic" in str(error.value)
+        scene.follow("ada")
+        scene.post("ada", "p1")
+        whole = timelines.get(scene.reader, consistency=scene.token).live
+        for cursor, limit in ((whole, None), (None, 1 << 30)):
+            with pytest.raises(TimelinesError) as error:
+                timelines.get(scene.reader, cursor=cursor, limit=limit)
+            assert error.value.code == "INVALID_ARGUMENT"
 
     def test_the_service_describes_what_it_holds(self, scene: Scene, timelines: Timelines) -> None:
         scene.follow("ada")

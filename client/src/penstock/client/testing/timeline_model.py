@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
+from penstock.events.v1.event_pb2 import RowVersion
 from penstock.timeline.v1.delivery_pb2 import Post
 from penstock.timeline.v1.timeline_pb2 import Cursor, PostRemoved, SubscribeResponse
 
@@ -65,7 +66,7 @@ def changes(held: dict[int, Post | None], view: Collection[Post]) -> Iterator[Su
     """What a reader must be told to hold the view, removals first; `held` (None: only its number is known) follows."""
     there = {post.number: post for post in view}
     for number, post in list(held.items()):
-        if number not in there or (post is not None and there[number] != post):
+        if number not in there:
             del held[number]
             yield SubscribeResponse(removed=_removed(number, post))
     for post in sorted(view, key=order_of):
@@ -75,9 +76,10 @@ def changes(held: dict[int, Post | None], view: Collection[Post]) -> Iterator[Su
             yield SubscribeResponse(added=post)
 
 
-def post_number(author: str, post_id: str) -> int:
-    """What cursors call a post."""
-    return int.from_bytes(hashlib.blake2b(f"{author}\0{post_id}".encode(), digest_size=8).digest(), "little")
+def post_number(author: str, post_id: str, version: RowVersion) -> int:
+    """What cursors call a post: one that was edited is another one to readers."""
+    text = f"{author}\0{post_id}\0{version.valid_from_us}\0".encode() + version.position
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
 def order_of(post: Post) -> Order:

@@ -27,6 +27,8 @@ from penstock.timeline.v1.timeline_pb2 import (
 )
 
 _LIMIT = 50
+_LIMIT_MAX = 1_000
+_INVALID = grpc.StatusCode.INVALID_ARGUMENT
 _PATIENCE_S = 5.0
 
 
@@ -86,15 +88,14 @@ class TimelineServicer(timeline_pb2_grpc.TimelineServiceServicer):
                 yield _resumable(SubscribeResponse(heartbeat=Heartbeat()), request.cursor, seen, held)
 
     def _page(self, request: GetTimelineRequest, context: grpc.ServicerContext) -> GetTimelineResponse:
-        if not request.user:
-            _abort(context, grpc.StatusCode.INVALID_ARGUMENT, "the user is empty")
+        _check(request, context)
         cursor = request.cursor if request.HasField("cursor") else None
         limit = request.limit or _LIMIT
         with self._log.changed:
             stale = self._stale(request, context)
             model, seen = self._log.model, self._log.positions()
             response = GetTimelineResponse(stale=stale, refilling=request.user in self.refilling, applied=seen)
-            if request.direction == DIRECTION_NEWER and cursor is not None:
+            if cursor is not None and request.direction == DIRECTION_NEWER:
                 posts = model.newer(request.user, cursor, limit)
                 response.next.CopyFrom(cursor_at(posts[0]) if posts else cursor)
             else:
@@ -112,7 +113,7 @@ class TimelineServicer(timeline_pb2_grpc.TimelineServiceServicer):
         """Waits for the token, with the lock."""
         for place in request.consistency.positions:
             if place.topic != TOPIC and place.topic not in UPSTREAM:
-                _abort(context, grpc.StatusCode.INVALID_ARGUMENT, f"timelines do not reflect {place.topic!r}")
+                _abort(context, _INVALID, f"the token names {place.topic!r}, and timelines come from other topics")
         remaining_s = context.time_remaining()
         patience_s = _PATIENCE_S if remaining_s is None else 0.9 * remaining_s
         behind = not self._log.changed.wait_for(lambda: self._log.reflects(request.consistency), patience_s)
@@ -123,6 +124,19 @@ class TimelineServicer(timeline_pb2_grpc.TimelineServiceServicer):
     def _fail(self, context: grpc.ServicerContext) -> None:
         if self.faults:
             _abort(context, *self.faults.popleft())
+
+
+def _check(request: GetTimelineRequest, context: grpc.ServicerContext) -> None:
+    """Ends the call where the question makes no sense."""
+    cursor = request.cursor
+    if not request.user:
+        _abort(context, _INVALID, "user is empty: whose timeline?")
+    if request.limit > _LIMIT_MAX:
+        _abort(context, _INVALID, f"limit is {request.limit}: at most {_LIMIT_MAX} are allowed")
+    if not cursor.post_id and (cursor.seen or cursor.held):
+        _abort(context, _INVALID, "the cursor names no post, as `live` of a whole timeline does")
+    if not cursor.post_id and request.direction == DIRECTION_NEWER:
+        _abort(context, _INVALID, "direction NEWER needs a cursor")
 
 
 def _wait_for_news(log: TimelineLog, told: int, cuts: int, context: grpc.ServicerContext, heartbeat_s: float) -> None:
