@@ -102,6 +102,31 @@ def test_a_stop_request_ends_a_start(supervisor: Supervisor, python_child: MakeC
         supervisor.start(python_child("slow", FOREVER, exists(tmp_path / "never")))
 
 
+def test_a_child_that_does_something_and_ends(supervisor: Supervisor, python_child: MakeChild) -> None:
+    assert supervisor.run(python_child("task", "print('done'); raise SystemExit(3)"), timeout_s=60) == 3
+    assert supervisor.log("task").read_text() == "done\n"
+    supervisor.check()
+
+
+def test_such_a_child_is_killed_by_the_next_request_to_stop_or_when_its_time_is_up(
+    supervisor: Supervisor, python_child: MakeChild
+) -> None:
+    supervisor.request_stop()
+    assert supervisor.run(python_child("slow", FOREVER), timeout_s=0.1) is None
+    Timer(0.1, supervisor.request_stop).start()
+    assert supervisor.run(python_child("endless", FOREVER), timeout_s=60) is None
+    assert not is_running(supervisor.pid("slow"))
+    assert not is_running(supervisor.pid("endless"))
+
+
+def test_such_a_child_does_not_outlive_another_that_dies(supervisor: Supervisor, python_child: MakeChild) -> None:
+    supervisor.start(python_child("fragile", FOREVER))
+    Timer(0.1, os.kill, (supervisor.pid("fragile"), signal.SIGKILL)).start()
+    assert supervisor.run(python_child("endless", FOREVER), timeout_s=60) is None
+    with pytest.raises(ChildDiedError, match="fragile"):
+        supervisor.check()
+
+
 def test_children_stop_in_reverse_order(tmp_path: Path, python_child: MakeChild) -> None:
     ends = tmp_path / "ends"
     program = """

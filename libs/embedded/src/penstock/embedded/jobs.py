@@ -90,11 +90,17 @@ def run_audit(
     bootstrap: str, server: str, *, environment: Mapping[str, str] | None = None, timeout_s: float = 600.0
 ) -> Audited:
     """Compares all timelines that `server` serves with the tables' logs; `environment` wins over ours."""
-    command = [sys.executable, "-m", "penstock.jobs", "audit", "--json", "--server", server]
-    settings = {**os.environ, **_settings(bootstrap), **(environment or {})}
-    done = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=timeout_s, check=False)
+    child = audit_child(bootstrap, server, environment)
+    settings = {**os.environ, **child.environment}
+    done = subprocess.run(child.command, env=settings, capture_output=True, text=True, timeout=timeout_s, check=False)
     lines = done.stdout.strip().splitlines()
     return Audited(done.returncode, json.loads(lines[-1]) if lines else {}, done.stderr)
+
+
+def audit_child(bootstrap: str, server: str, environment: Mapping[str, str] | None = None) -> Child:
+    """The audit for a supervisor that is to `run` it: its report is a line of its log."""
+    command = (sys.executable, "-m", "penstock.jobs", "audit", "--json", "--server", server)
+    return Child("audit", command, environment={**_settings(bootstrap), **(environment or {})})
 
 
 def _settings(bootstrap: str, progress: Progress = quiet) -> dict[str, str]:

@@ -68,6 +68,23 @@ class Supervisor:
             log.replace(log.with_suffix(".previous.log"))
         self._launch(child)
 
+    def run(self, child: Child, timeout_s: float) -> int | None:
+        """Starts a child that does something and ends; its exit code.
+
+        None: it was killed, because a stop was requested meanwhile, another child died, or the time was up.
+        """
+        process = Process(child, self.log(child.name), self._warden, self._tell)
+        process.expected_to_end = True
+        self._processes[child.name] = process
+        requested = self._stops_requested
+        self._await(
+            lambda: process.exit_code is not None or self._stops_requested > requested or self._is_one_dead(), timeout_s
+        )
+        if process.exit_code is None:
+            self._kill(process)
+            return None
+        return process.exit_code
+
     def restart(self, name: str) -> None:
         """Starts a child again, stopping it first where it runs: same command, ports, state and log."""
         process = self._processes[name]
@@ -167,7 +184,10 @@ class Supervisor:
         return self._stops_requested > 1
 
     def _is_interrupted(self) -> bool:
-        return self._stops_requested > 0 or any(
+        return self._stops_requested > 0 or self._is_one_dead()
+
+    def _is_one_dead(self) -> bool:
+        return any(
             process.exit_code is not None and not process.expected_to_end for process in list(self._processes.values())
         )
 
