@@ -33,8 +33,11 @@ def _timeline_topics(pipeline: Pipeline, topics: TopicMap) -> list[str]:
     timeline = pipeline.timeline
     if timeline is None:
         raise ConfigError(["the job timelines needs the section `timeline:` in pipeline.yaml"])
-    tables = [topics.tables[timeline.posts.table], topics.tables[timeline.follows.table]]
-    return [*tables, timelines.REFILLS_TOPIC, timelines.DELIVERIES, PROGRESS]
+    sharded = [topics.tables[timeline.posts.table], topics.tables[timeline.follows.table], timelines.REFILLS_TOPIC]
+    if len({topics[name].partitions for name in sharded}) > 1:
+        counts = ", ".join(f"{name} has {topics[name].partitions}" for name in sharded)
+        raise ConfigError([f"posts, follows and refills must have equally many partitions to be joined: {counts}"])
+    return [*sharded, timelines.DELIVERIES, PROGRESS]
 
 
 def _tell_timelines(config: Config, topics: TopicMap, metrics: Metrics) -> OnProgress:
