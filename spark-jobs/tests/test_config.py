@@ -24,8 +24,11 @@ def test_that_all_faults_come_at_once() -> None:
 def test_that_sparks_own_settings_win(tmp_path: Path) -> None:
     file = tmp_path / "spark.conf"
     file.write_text("spark.ui.enabled=true\nspark.executor.instances=2\n")
-    config = load({"PENSTOCK_JOBS_SPARK_CONFIG_FILE": str(file), "PENSTOCK_JOBS_JARS": "a.jar, b.jar"})
+    jars = [tmp_path / "a.jar", tmp_path / "b.jar"]
+    for jar in jars:
+        jar.touch()
+    config = load({"PENSTOCK_JOBS_SPARK_CONFIG_FILE": str(file), "PENSTOCK_JOBS_JARS": ", ".join(map(str, jars))})
     settings = spark_settings(config)
     assert (settings["spark.ui.enabled"], settings["spark.executor.instances"]) == ("true", "2")
-    assert settings["spark.jars"] == "a.jar,b.jar"
+    assert settings["spark.jars"] == f"{jars[0]},{jars[1]}"
     assert settings["spark.sql.shuffle.partitions"] == "2"

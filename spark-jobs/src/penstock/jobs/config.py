@@ -51,7 +51,7 @@ SETTINGS = rows(
     ),
     # In one process Spark tries a task once, whatever spark.task.maxFailures says: a worker that dies would end all.
     ("master", "MASTER", "local[2,4]", text, "Spark's master; local[CORES,FAILURES] is this process alone"),
-    ("jars", "JARS", "", several, "jars of Spark's Kafka connector, comma separated; none: they are in Spark's own"),
+    ("jars", "JARS", "", several, "jars of Spark's Kafka connector, comma separated; none: Spark's own, or the cache"),
     ("spark", "SPARK_CONFIG_FILE", "", properties_file, "more of Spark's settings, NAME=VALUE per line; they win"),
     ("driver_memory", "DRIVER_MEMORY", "1g", text, "the driver's heap"),
     ("state_partitions", "STATE_PARTITIONS", "2", whole(1, 1000), "tasks that share the shards; fixed by a checkpoint"),

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 
 from penstock.jobs.config import Config
+from penstock.jobs.connector import connector_jars
 from pyspark.sql import SparkSession
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -16,7 +17,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 def spark_settings(config: Config) -> dict[str, str]:
     """What we set; SPARK_CONFIG_FILE wins."""
     ours = {
-        "spark.jars": ",".join(config.jars),
+        "spark.jars": ",".join(connector_jars(config.jars)),
         "spark.driver.memory": config.driver_memory,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
