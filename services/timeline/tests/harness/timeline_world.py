@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-import numpy as np
 from penstock.delivery.numbers import partition_of, post_key, post_number, user_number
 from penstock.delivery.rows import FollowRow, PostRow
 from penstock.timeline.v1.delivery_pb2 import Post, RefillRequest
 from penstock.timelines.store import Partition, Place, Shape
+from penstock.timelines.store.tables import find_user
+from penstock.timelines.store.values import Slots, signed
 from penstock.topics.partitioning import murmur2_partition
 from reference_join import ReferenceJoin
 from timeline_oracle import live, place, timeline
@@ -175,8 +176,8 @@ def expected(posts: list[PostRow]) -> list[tuple[Place, int, bytes]]:
     return [(Place(post.time_us, post.id, post.author), post.number, post.payload or b"") for post in posts]
 
 
-def inbox(store: Partition, reader: int) -> np.ndarray:
+def inbox(store: Partition, reader: int) -> Slots:
     """The slots of an inbox or outbox, oldest first."""
-    state = store._columns.state
-    user = state.users[np.flatnonzero(state.users["number"][: state.counts[0]] == reader)[0]]
-    return state.inboxes.words[user["block"] : user["block"] + user["count"]]
+    columns = store._columns
+    user = columns.users[find_user(columns.s, signed(reader))]
+    return columns.inboxes.words[user["block"] : user["block"] + user["count"]]

@@ -1,46 +1,60 @@
-"""A Delivery as arrays: what walk.py writes and what the compiled steps of applying it read.
+"""A Delivery as rows: what walk.py writes, and what the compiled steps of applying it read.
 
-Rows are int64. An operation is one list of readers, with what happens to them; `indexes` has, for each operation that
-spreads, its posts' rows. The arrays are kept from record to record and grow with the largest.
+Compiled code is given the address of a table, `c`: the fields of the Delivery, how many rows there are of each kind,
+where they are, and how many there may be. The arrays are kept from record to record, and grow with the largest.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from penstock.timelines.store.memory import rows
 
-# The head: fields of the Delivery, then how many rows there are.
-PARTITION, SHARD, EPOCH, BATCH, PART, AUTHORS, POSTS, OPS, INDEXES, REFILLED, READERS, FAULT_AT = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-    9,
-    10,
-    11,
+# The table: fields of the Delivery, in their order; where a fault was met; how many readers all operations have.
+PARTITION, SHARD, EPOCH, BATCH, PART, FAULT_AT, READERS = 0, 1, 2, 3, 4, 5, 6
+# Kinds of rows: how many there are, where they are, how many there may be.
+AUTHORS, POSTS, OPS, INDEXES, REFILLED = 8, 9, 10, 11, 12
+AUTHORS_AT, POSTS_AT, OPS_AT, INDEXES_AT, REFILLED_AT, READERS_AT = 16, 17, 18, 19, 20, 21
+AUTHORS_MAX, POSTS_MAX, OPS_MAX, INDEXES_MAX, REFILLED_MAX = 24, 25, 26, 27, 28
+TABLE_WORDS: Final = 32
+
+AUTHOR_CHANGED: Final = np.dtype([("name_at", "i8"), ("name_size", "i8"), ("row", "i8")])
+POST_TOLD: Final = np.dtype(
+    [
+        ("author", "i8"),  # its row here
+        ("at", "i8"),  # all of it, in the record
+        ("size", "i8"),
+        ("number", "i8"),
+        ("time_us", "i8"),
+        ("id_at", "i8"),
+        ("id_size", "i8"),
+        ("by_at", "i8"),  # the author that it names
+        ("by_size", "i8"),
+        ("slot", "i8"),
+    ]
 )
-HEAD_COLUMNS: Final = 12
-
-# An author: the name in the record; then the row in State.authors.
-NAME_AT, NAME_SIZE, ROW = 0, 1, 2
-AUTHOR_COLUMNS: Final = 3
-
-# A post: its author's row here, all of it in the record, its fields; then the slot.
-AUTHOR, AT, SIZE, NUMBER, TIME_US, ID_AT, ID_SIZE, BY_AT, BY_SIZE, SLOT = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-POST_COLUMNS: Final = 10
-
-# An operation: what happens, by which author (as above); readers in the record, and as rows in `readers` from FIRST on;
-# posts: numbers in the record (withdrawn), or from POSTS_AT on in `indexes` (spread).
-OP, OP_AUTHOR, READERS_AT, READER_COUNT, FIRST, POSTS_AT, POST_COUNT, OUTBOX, OLDER_LEFT_OUT = 0, 1, 2, 3, 4, 5, 6, 7, 8
-OP_COLUMNS: Final = 9
+OPERATION: Final = np.dtype(
+    [
+        ("op", "i8"),
+        ("author", "i8"),  # its row here
+        ("readers_at", "i8"),  # in the record: numbers
+        ("readers", "i8"),  # how many
+        ("first", "i8"),  # the place of the first one's row among all readers
+        ("posts_at", "i8"),  # withdrawn: numbers in the record; spread: places of indexes, which become slots
+        ("posts", "i8"),  # how many
+        ("outbox", "i8"),
+        ("older_left_out", "i8"),
+    ]
+)
+REFILLED_ROW: Final = np.dtype([("reader", "i8"), ("request", "i8")])
 UNFOLLOWED, WITHDRAWN, FOLLOWED, SPREAD = 0, 1, 2, 3
+
+changed_at = rows(AUTHOR_CHANGED, AUTHORS_AT)
+told_at = rows(POST_TOLD, POSTS_AT)
+operation_at = rows(OPERATION, OPS_AT)
+refilled_at = rows(REFILLED_ROW, REFILLED_AT)
 
 NUMBER_BYTES: Final = 8
 
@@ -54,44 +68,45 @@ FAULTS: Final = {
     OTHER_AUTHOR: "a post is by another author than the changes that it is part of",
 }
 
-Rows = NDArray[np.int64]
+_ROWS: Final = 64
 
 
-class Changes(NamedTuple):
-    """The arrays."""
+class Changes:
+    """Owns the arrays."""
 
-    head: NDArray[np.int64]
-    authors: Rows
-    posts: Rows
-    ops: Rows
-    indexes: NDArray[np.int32]  # rows of posts; then slots
-    refilled: Rows  # reader, request: 64 bits each
-    readers: NDArray[np.int32]  # rows of State.users, or NONE
+    def __init__(self) -> None:
+        self.table = np.zeros(TABLE_WORDS, np.int64)
+        self.address: int = self.table.ctypes.data
+        kinds = (AUTHOR_CHANGED, POST_TOLD, OPERATION, np.dtype(np.int32), REFILLED_ROW)
+        self._arrays: list[NDArray[Any]] = [np.empty(_ROWS, kind) for kind in kinds]
+        self._readers = np.empty(_ROWS, np.int32)
+        self._note()
 
+    def _note(self) -> None:
+        for kind, array in enumerate(self._arrays):
+            self.table[AUTHORS_AT + kind], self.table[AUTHORS_MAX + kind] = array.ctypes.data, array.size
+        self.table[READERS_AT] = self._readers.ctypes.data
 
-def empty_changes() -> Changes:
-    return Changes(
-        np.zeros(HEAD_COLUMNS, np.int64),
-        np.empty((64, AUTHOR_COLUMNS), np.int64),
-        np.empty((64, POST_COLUMNS), np.int64),
-        np.empty((64, OP_COLUMNS), np.int64),
-        np.empty(64, np.int32),
-        np.empty((16, 2), np.int64),
-        np.empty(64, np.int32),
-    )
+    def lengthen(self) -> None:
+        """Those that were full. Nothing of them is kept."""
+        for kind, array in enumerate(self._arrays):
+            if self.table[AUTHORS + kind] == array.size:
+                self._arrays[kind] = np.empty(2 * array.size, array.dtype)
+        self._note()
 
+    def want_readers(self) -> None:
+        """As many as all operations have."""
+        if self.table[READERS] > self._readers.size:
+            self._readers = np.empty(2 * self.table[READERS], np.int32)
+            self._note()
 
-def longer(changes: Changes) -> Changes:
-    """Where one of the arrays was full: all that are."""
+    def field(self, place: int) -> int:
+        return int(self.table[place])
 
-    def grown(array: NDArray[Any], used: int) -> NDArray[Any]:
-        return array if used < len(array) else np.empty((2 * len(array), *array.shape[1:]), array.dtype)
+    def rows(self, kind: int) -> NDArray[Any]:
+        """AUTHORS, POSTS, OPS, INDEXES or REFILLED."""
+        return self._arrays[kind - AUTHORS][: self.table[kind]]
 
-    head = changes.head
-    return changes._replace(
-        authors=grown(changes.authors, head[AUTHORS]),
-        posts=grown(changes.posts, head[POSTS]),
-        ops=grown(changes.ops, head[OPS]),
-        indexes=grown(changes.indexes, head[INDEXES]),
-        refilled=grown(changes.refilled, head[REFILLED]),
-    )
+    def reader(self, place: int) -> int:
+        """The row of a user."""
+        return int(self._readers[place])

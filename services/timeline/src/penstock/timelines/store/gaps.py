@@ -48,19 +48,18 @@ class Gaps:
         return len(self.by_row)
 
     def begin(self, row: int, request: int) -> None:
-        state = self._columns.state
-        user = state.users[row]
+        user = self._columns.users[row]
         if (author := int(user["author"])) != NONE:
             self.by_row[row] = Gap(request, np.array([author], np.int32), [1])
             return
         block = int(user["followees_block"])
-        authors = state.followees.words[block : block + int(user["followees"])].astype(np.int32)
-        authors = authors[np.argsort(state.authors["shard"][authors], kind="stable")]
+        authors = self._columns.followees.words[block : block + int(user["followees"])].astype(np.int32)
+        authors = authors[np.argsort(self._columns.authors["shard"][authors], kind="stable")]
         self.by_row[row] = Gap(request, authors, list(self._ends(authors)))
 
     def _ends(self, authors: NDArray[np.int32]) -> Iterator[int]:
         """Where records end: with their shard, or when they are large enough."""
-        known = self._columns.state.authors
+        known = self._columns.authors
         shards, sizes = known["shard"][authors], known["size"][authors].astype(np.int64) + _FIELD_BYTES
         last = np.append(np.flatnonzero(shards[1:] != shards[:-1]) + 1, authors.size)
         begin = 0
@@ -90,7 +89,7 @@ class Gaps:
         del self.by_row[row]
 
     def refills(self) -> list[Refill]:
-        users = self._columns.state.users
+        users = self._columns.users
         return [
             Refill(int(users[row]["number"]), gap.request, self._asker(row, gap)) for row, gap in self.by_row.items()
         ]
@@ -99,8 +98,8 @@ class Gaps:
         return Asker(self, row, gap)
 
     def records(self, row: int, gap: Gap) -> list[tuple[int, bytes]]:
-        state = self._columns.state
-        outbox, reader = int(state.users[row]["author"]) != NONE, int(state.users[row]["number"])
+        columns = self._columns
+        outbox, reader = int(columns.users[row]["author"]) != NONE, int(columns.users[row]["number"])
         found = []
         for record, (begin, end) in enumerate(zip([0, *gap.ends], gap.ends, strict=False)):
             if record not in gap.answered:
@@ -108,16 +107,11 @@ class Gaps:
                     reader=reader,
                     request=gap.request << _RECORD_BITS | record,
                     timeline_partition=self.partition,
-                    authors=[self.name(author) for author in gap.authors[begin:end].tolist()],
+                    authors=[columns.author_name(author) for author in gap.authors[begin:end].tolist()],
                     outbox=outbox,
                 )
-                found.append((int(state.authors[gap.authors[begin]]["shard"]), request.SerializeToString()))
+                found.append((int(columns.authors[gap.authors[begin]]["shard"]), request.SerializeToString()))
         return found
-
-    def name(self, author: int) -> str:
-        state = self._columns.state
-        row = state.authors[author]
-        return state.pool[row["at"] : row["at"] + row["size"]].tobytes().decode()
 
 
 @dataclass(frozen=True, slots=True)

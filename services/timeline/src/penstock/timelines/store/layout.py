@@ -1,19 +1,21 @@
-"""How a partition lies in memory: rows of users, posts and authors, and lists of 32-bit numbers in blocks.
+"""How a partition lies in memory: rows of users, posts and authors, lists of numbers in blocks, and a table of it all.
 
 A user's row is one line of the processor's cache, and so is a post's: an entry is added by touching one line of its
-reader and one of the inbox. An author's outbox is a row of users too. Numbers of rows are what everything refers to by:
-a user's, an author's, a post's (its slot). Users and authors are never forgotten, slots are used again.
+reader and one of the inbox. An author's outbox is a row of users too. Rows are referred to by number; that of a post is
+its slot. Users and authors are never forgotten; slots are used again.
 
-Everything compiled takes `State`; arrays that are too small are replaced by larger ones in Python (columns.py), between
-calls.
+Compiled code is given the address of the table, `s`: where the arrays are, how large they are, and counters. Arrays
+that are too small are replaced by larger ones in Python (columns.py), between calls.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from penstock.timelines.store.compiled import jit
+from penstock.timelines.store.memory import rows
+from penstock.wire.memory import put, word
 
 # In compiled code a machine's number; mypy cannot tell which.
 Int = Any
@@ -36,8 +38,8 @@ USER: Final = np.dtype(
         ("author", "i4"),  # whose outbox it is, or NONE
         ("kind", "i1"),  # of the block, or NONE
         ("followees_kind", "i1"),
-        ("refilling", "u1"),
-        ("suspect", "u1"),  # something was taken from it: it may be too short now
+        ("refilling", "i1"),
+        ("suspect", "i1"),  # something was taken from it: it may be too short now
     ]
 )
 POST: Final = np.dtype(
@@ -60,48 +62,50 @@ AUTHOR: Final = np.dtype(
     [("hash", "u8"), ("at", "i8"), ("size", "i4"), ("shard", "i4"), ("outbox", "i4"), ("unused", "i4")]
 )
 
-# Places in State.counts.
-USERS, OUTBOXES, AUTHORS, ENTRIES, POSTS, SLOTS_USED, SLOT_FREE, POOL_USED = 0, 1, 2, 3, 4, 5, 6, 7
-ADDED, REMOVED, TRIMMED, SUSPECTS, STAMP, CAPACITY, ROOM, SALT, PARTITION, PARTITIONS = (
-    8,
-    9,
-    10,
-    11,
-    12,
-    13,
-    14,
-    15,
-    16,
-    17,
+# The table. Addresses, and sizes of what they are the addresses of.
+USERS_AT, POSTS_AT, WRITERS_AT, AUTHORS_AT, POOL_AT, POOL_FREE_AT, SUSPECTS_AT, USERS_MAX = 0, 1, 2, 3, 4, 5, 6, 7
+USER_TABLE_AT, USER_PLACES, POST_TABLE_AT, POST_PLACES, AUTHOR_TABLE_AT, AUTHOR_PLACES = 8, 9, 10, 11, 12, 13
+# Two arenas of blocks, whose tables (blocks.py) are part of this one.
+INBOXES, FOLLOWEES, BLOCKS_WORDS = 16, 24, 8
+# What a partition is.
+CAPACITY, ROOM, SALT, PARTITION, PARTITIONS = 32, 33, 34, 35, 36
+# What it holds.
+USERS, OUTBOXES, AUTHORS, ENTRIES, POSTS, SLOTS_USED, SLOT_FREE, POOL_USED, STAMP, SUSPECTS = (
+    40,
+    41,
+    42,
+    43,
+    44,
+    45,
+    46,
+    47,
+    48,
+    49,
 )
-COUNTS: Final = 18
+# What the record at hand did.
+ADDED, REMOVED, TRIMMED = 50, 51, 52
+TABLE_WORDS: Final = 56
+COUNTERS: Final = slice(USERS, SUSPECTS)  # to be kept
 
 POOL_KINDS: Final = 128
 
-
-class Blocks(NamedTuple):
-    """Lists of numbers in blocks of several sizes; see blocks.py."""
-
-    words: NDArray[np.uint32]
-    links: NDArray[np.int32]  # by slab
-    heads: NDArray[np.int64]
-    sizes: NDArray[np.int64]  # by kind of block: how many numbers it has room for, ascending
+user_at = rows(USER, USERS_AT)
+post_at = rows(POST, POSTS_AT)
+author_at = rows(AUTHOR, AUTHORS_AT)
 
 
-class State(NamedTuple):
-    """All of a partition, as compiled code sees it."""
+@jit
+def add(s: Int, place: Int, some: Int) -> None:
+    """To a counter."""
+    put(s, place, word(s, place) + some)
 
-    users: NDArray[Any]
-    posts: NDArray[Any]
-    post_authors: NDArray[np.int32]  # by slot, once more: who looks through an inbox for an author needs nothing else
-    authors: NDArray[Any]
-    inboxes: Blocks
-    followees: Blocks
-    pool: NDArray[np.uint8]  # serialized posts, names of authors
-    pool_words: NDArray[np.int64]  # the same memory
-    pool_free: NDArray[np.int64]  # by kind
-    user_table: NDArray[np.int32]
-    post_table: NDArray[np.int32]
-    author_table: NDArray[np.int32]
-    suspects: NDArray[np.int32]
-    counts: NDArray[np.int64]
+
+@jit
+def inboxes(s: Int) -> Int:
+    """The table of the arena."""
+    return s + 8 * INBOXES
+
+
+@jit
+def followees(s: Int) -> Int:
+    return s + 8 * FOLLOWEES

@@ -7,8 +7,10 @@ Compiled. Whoever takes a piece has made sure that there is room for it (`piece_
 
 from __future__ import annotations
 
-from penstock.timelines.store.layout import NONE, POOL_USED, Int, State
-from penstock.wire.fields import jit
+from penstock.timelines.store.compiled import jit
+from penstock.timelines.store.layout import NONE, POOL_AT, POOL_FREE_AT, POOL_USED, Int
+from penstock.timelines.store.memory import move
+from penstock.wire.memory import put, word
 
 _STEP = 16
 _SMALL_KINDS = 64  # up to 1,024 bytes
@@ -39,20 +41,21 @@ def piece_bytes(size: Int) -> Int:
 
 
 @jit
-def take_piece(s: State, size: Int) -> Int:
-    """Where it begins."""
-    kind = piece_kind(size)
-    at = s.pool_free[kind]
+def take_piece(s: Int, source: Int, size: Int) -> Int:
+    """Where it begins, with a copy of what is at the address `source`."""
+    kind, free, pool = piece_kind(size), word(s, POOL_FREE_AT), word(s, POOL_AT)
+    at = word(free, kind)
     if at != NONE:
-        s.pool_free[kind] = s.pool_words[at >> 3]
-        return at
-    at = s.counts[POOL_USED]
-    s.counts[POOL_USED] = at + kind_bytes(kind)
+        put(free, kind, word(pool + at, 0))
+    else:
+        at = word(s, POOL_USED)
+        put(s, POOL_USED, at + kind_bytes(kind))
+    move(pool + at, source, size)
     return at
 
 
 @jit
-def give_piece(s: State, at: Int, size: Int) -> None:
-    kind = piece_kind(size)
-    s.pool_words[at >> 3] = s.pool_free[kind]
-    s.pool_free[kind] = at
+def give_piece(s: Int, at: Int, size: Int) -> None:
+    kind, free = piece_kind(size), word(s, POOL_FREE_AT)
+    put(word(s, POOL_AT) + at, 0, word(free, kind))
+    put(free, kind, at)

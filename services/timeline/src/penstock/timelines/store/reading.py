@@ -10,33 +10,35 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from penstock.timelines.store.layout import CAPACITY, NONE, Bool, Int, State
-from penstock.timelines.store.order import bytes_order, older
+from penstock.timelines.store.blocks import WORDS_AT
+from penstock.timelines.store.compiled import jit
+from penstock.timelines.store.followees import followees_at
+from penstock.timelines.store.layout import CAPACITY, NONE, POOL_AT, Bool, Int, author_at, inboxes, post_at, user_at
+from penstock.timelines.store.memory import half, put_half
+from penstock.timelines.store.merging import merge
+from penstock.timelines.store.order import text_order
 from penstock.timelines.store.tables import find_user
-from penstock.wire.fields import jit
-
-Numbers = NDArray[np.int64]
+from penstock.wire.memory import word
 
 
 @jit
-def reader_row(s: State, number: Int) -> Int:
+def reader_row(s: Int, number: Int) -> Int:
     """NONE if nobody knows the user; outboxes are no users."""
-    row = find_user(s, np.uint64(number))
-    return NONE if row == NONE or s.users[row]["author"] != NONE else row
+    row = find_user(s, number)
+    return NONE if row == NONE or user_at(s, row)["author"] != NONE else row
 
 
 @jit
-def lists(s: State, row: Int) -> Numbers:
+def lists(s: Int, row: Int) -> NDArray[np.int64]:
     """Rows of users: the reader's own, and the outboxes to merge with it."""
-    user = s.users[row]
-    words, block = s.followees.words, user["followees_block"]
+    begin, followees = followees_at(s, row), user_at(s, row)["followees"]
     count = 1
-    for index in range(user["followees"]):
-        count += s.authors[words[block + index]]["outbox"] != NONE
+    for index in range(followees):
+        count += author_at(s, half(begin, index))["outbox"] != NONE
     found = np.empty(count, np.int64)
     found[0] = row
-    for index in range(user["followees"]):
-        outbox = s.authors[words[block + index]]["outbox"]
+    for index in range(followees):
+        outbox = author_at(s, half(begin, index))["outbox"]
         if outbox != NONE:
             count -= 1
             found[count] = outbox
@@ -44,26 +46,27 @@ def lists(s: State, row: Int) -> Numbers:
 
 
 @jit
-def before_place(s: State, slot: Int, time_us: Int, text: NDArray[np.uint8], id_size: Int, equal: bool) -> Bool:
-    """Whether the post is older than the place, or at it where `equal`. `text` is the id and then the author."""
-    post = s.posts[slot]
+def before_place(s: Int, slot: Int, time_us: Int, text: Int, id_size: Int, size: Int, equal: Bool) -> Bool:
+    """Whether the post is older than the place, or at it where `equal`. `text` has the id and then the author."""
+    post, pool = post_at(s, slot), word(s, POOL_AT)
     if post["time_us"] != time_us:
         return post["time_us"] < time_us
-    order = bytes_order(s.pool, post["at"] + post["id_at"], np.int64(post["id_size"]), text, 0, id_size)
+    order = text_order(pool + post["at"] + post["id_at"], post["id_size"], text, id_size)
     if order == 0:
-        author = s.authors[post["author"]]
-        order = bytes_order(s.pool, author["at"], np.int64(author["size"]), text, id_size, text.size - id_size)
+        author = author_at(s, post["author"])
+        order = text_order(pool + author["at"], author["size"], text + id_size, size - id_size)
     return order < 0 or (equal and order == 0)
 
 
 @jit
-def split(s: State, row: Int, time_us: Int, text: NDArray[np.uint8], id_size: Int, equal: bool) -> Int:
+def split(s: Int, row: Int, time_us: Int, text: Int, id_size: Int, size: Int, equal: Bool) -> Int:
     """How many of an inbox's entries lie before the place."""
-    block = s.users[row]["block"]
-    low, high = np.int64(0), np.int64(s.users[row]["count"])
+    user = user_at(s, row)
+    begin = word(inboxes(s), WORDS_AT) + 4 * user["block"]
+    low, high = 0, user["count"]
     while low < high:
         middle = (low + high) >> 1
-        if before_place(s, np.int64(s.inboxes.words[block + middle]), time_us, text, id_size, equal):
+        if before_place(s, half(begin, middle), time_us, text, id_size, size, equal):
             low = middle + 1
         else:
             high = middle
@@ -71,104 +74,62 @@ def split(s: State, row: Int, time_us: Int, text: NDArray[np.uint8], id_size: In
 
 
 @jit
-def head(s: State, rows: Numbers, at: Numbers, which: Int) -> Int:
-    return np.int64(s.inboxes.words[s.users[rows[which]]["block"] + at[which]])
-
-
-@jit
-def sift(s: State, rows: Numbers, at: Numbers, heap: Numbers, size: Int, place: Int, newer: bool) -> None:
-    """Moves a list down the heap, until no list below it has a head that comes out earlier."""
-    moving = heap[place]
-    slot = head(s, rows, at, moving)
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
-        below = head(s, rows, at, heap[child])
-        if child + 1 < size:
-            other = head(s, rows, at, heap[child + 1])
-            if older(s, other, below) if newer else older(s, below, other):
-                child += 1
-                below = other
-        if older(s, below, slot) if newer else older(s, slot, below):
-            heap[place] = heap[child]
-            place = child
-        else:
-            break
-    heap[place] = moving
-
-
-@jit
-def merge(s: State, rows: Numbers, at: Numbers, left: Numbers, newer: bool, skip: Int, out: NDArray[np.uint32]) -> Int:
-    """From `at` on in each list, `left` entries of each: newest first, or oldest first where `newer`."""
-    heap = np.empty(rows.size, np.int64)
-    size = 0
-    for which in range(rows.size):
-        if left[which] > 0:
-            heap[size] = which
-            size += 1
-    for place in range(size // 2 - 1, -1, -1):
-        sift(s, rows, at, heap, size, place, newer)
-    taken = 0
-    while size > 0 and taken < out.size:
-        which = heap[0]
-        if skip > 0:
-            skip -= 1
-        else:
-            out[taken] = head(s, rows, at, which)
-            taken += 1
-        at[which] += 1 if newer else -1
-        left[which] -= 1
-        if left[which] == 0:
-            size -= 1
-            heap[0] = heap[size]
-        if size > 1:
-            sift(s, rows, at, heap, size, 0, newer)
-    return taken
-
-
-@jit
 def read(
-    s: State,
-    row: Int,
-    placed: bool,
+    s: Int,
+    number: Int,
+    placed: Bool,
     time_us: Int,
-    text: NDArray[np.uint8],
+    text: Int,
     id_size: Int,
-    newer: bool,
-    out: NDArray[np.uint32],
+    size: Int,
+    newer: Bool,
+    out: Int,
+    room: Int,
 ) -> tuple[Int, Bool]:
-    """How many were written, and whether there are more in that direction."""
+    """How many were written to `out`, and whether there are more in that direction."""
+    row = reader_row(s, number)
+    if row == NONE:
+        return 0, False
     rows = lists(s, row)
     at, left = np.empty(rows.size, np.int64), np.empty(rows.size, np.int64)
-    total = passed = np.int64(0)
+    total: Int = 0
+    passed: Int = 0
     for which in range(rows.size):
-        count = np.int64(s.users[rows[which]]["count"])
-        here = split(s, rows[which], time_us, text, id_size, newer) if placed else count
+        count = user_at(s, rows[which])["count"]
+        here = count if not newer else 0
+        if placed:
+            here = split(s, rows[which], time_us, text, id_size, size, newer)
         at[which] = here if newer else here - 1
         left[which] = count - here if newer else here
         total += left[which]
         passed += count - here
-    capacity = s.counts[CAPACITY]
+    capacity = word(s, CAPACITY)
     visible = min(total, capacity) if newer else min(total, max(capacity - passed, 0))
-    wanted = min(visible, out.size)
-    taken = merge(s, rows, at, left, newer, total - visible if newer else 0, out[:wanted])
+    wanted = min(visible, room)
+    merge(s, rows, at, left, newer, total - visible if newer else 0, out, wanted)
     if newer:
-        for index in range(taken // 2):
-            out[index], out[taken - 1 - index] = out[taken - 1 - index], out[index]
-    return taken, visible > taken
+        for index in range(wanted // 2):
+            kept = half(out, index)
+            put_half(out, index, half(out, wanted - 1 - index))
+            put_half(out, wanted - 1 - index, kept)
+    return wanted, visible > wanted
 
 
 @jit
-def refilling(s: State, row: Int) -> Bool:
-    for one in lists(s, row):
-        if s.users[one]["refilling"] != 0:
-            return True
-    return False
+def refilling(s: Int, number: Int) -> Bool:
+    row = reader_row(s, number)
+    found = False
+    if row != NONE:
+        for one in lists(s, row):
+            found |= user_at(s, one)["refilling"] != 0
+    return found
 
 
 @jit
-def newest_stamp(s: State, row: Int) -> Int:
+def newest_stamp(s: Int, number: Int) -> Int:
     """Of the last record that changed what the user sees."""
-    newest = np.int64(0)
-    for one in lists(s, row):
-        newest = max(newest, s.users[one]["stamp"])
+    row, newest = reader_row(s, number), 0
+    if row != NONE:
+        for one in lists(s, row):
+            newest = max(newest, user_at(s, one)["stamp"])
     return newest

@@ -8,7 +8,7 @@ Compiled. Whoever makes a row has made sure that there is room for it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from penstock.timelines.store.compiled import jit
 from penstock.timelines.store.layout import (
     AUTHORS,
     NO_TIME,
@@ -17,143 +17,127 @@ from penstock.timelines.store.layout import (
     SLOT_FREE,
     SLOTS_USED,
     SUSPECTS,
+    SUSPECTS_AT,
     USERS,
+    WRITERS_AT,
     Int,
-    State,
+    add,
+    author_at,
+    post_at,
+    user_at,
 )
+from penstock.timelines.store.memory import put_half
 from penstock.timelines.store.pool import give_piece, take_piece
-from penstock.timelines.store.tables import enter, home, strike_post
-from penstock.wire.fields import jit
+from penstock.timelines.store.tables import enter_author, enter_post, enter_user, strike_post
+from penstock.wire.memory import byte, put, word
 
 
 @jit
-def new_user(s: State, number: Int) -> Int:
-    row = s.counts[USERS]
-    s.counts[USERS] = row + 1
-    user = s.users[row]
-    user["number"] = number
+def new_user(s: Int, number: Int) -> Int:
+    row = word(s, USERS)
+    add(s, USERS, 1)
+    user = user_at(s, row)
+    user["number"] = np.uint64(number)
     user["newest_us"] = NO_TIME
-    user["block"] = NONE
-    user["followees_block"] = NONE
+    user["block"] = user["followees_block"] = NONE
+    user["kind"] = user["followees_kind"] = NONE
+    user["floor"] = user["author"] = NONE
+    user["count"] = user["room"] = user["followees"] = 0
+    user["refilling"] = user["suspect"] = 0
     user["stamp"] = 0
-    user["count"] = 0
-    user["room"] = 0
-    user["floor"] = NONE
-    user["followees"] = 0
-    user["author"] = NONE
-    user["kind"] = NONE
-    user["followees_kind"] = NONE
-    user["refilling"] = 0
-    user["suspect"] = 0
-    enter(s.user_table, home(s, number, s.user_table.size), row)
+    enter_user(s, row)
     return row
 
 
 @jit
-def copy_in(s: State, data: NDArray[np.uint8], at: Int, size: Int) -> Int:
-    to = take_piece(s, size)
-    for index in range(size):
-        s.pool[to + index] = data[at + index]
-    return to
-
-
-@jit
-def new_author(s: State, hashed: Int, data: NDArray[np.uint8], at: Int, size: Int, shard: Int) -> Int:
-    row = s.counts[AUTHORS]
-    s.counts[AUTHORS] = row + 1
-    author = s.authors[row]
+def new_author(s: Int, hashed: Int, name: Int, size: Int) -> Int:
+    """The name is at the address `name`."""
+    row = word(s, AUTHORS)
+    add(s, AUTHORS, 1)
+    author = author_at(s, row)
     author["hash"] = hashed
-    author["at"] = copy_in(s, data, at, size)
+    author["at"] = take_piece(s, name, size)
     author["size"] = size
-    author["shard"] = shard
-    author["outbox"] = NONE
+    author["shard"] = author["outbox"] = NONE
     author["unused"] = 0
-    enter(s.author_table, home(s, hashed, s.author_table.size), row)
+    enter_author(s, row)
     return row
 
 
 @jit
-def new_post(
-    s: State,
-    number: Int,
-    time_us: Int,
-    author: Int,
-    data: NDArray[np.uint8],
-    at: Int,
-    size: Int,
-    id_at: Int,
-    id_size: Int,
-) -> Int:
-    """With one reference, which is the caller's."""
-    slot = s.counts[SLOT_FREE]
+def new_post(s: Int, number: Int, time_us: Int, author: Int, payload: Int, size: Int, id_at: Int, id_size: Int) -> Int:
+    """With one reference, which is the caller's. `payload`: the address of the serialized post."""
+    slot = word(s, SLOT_FREE)
     if slot != NONE:
-        s.counts[SLOT_FREE] = s.posts[slot]["next"]
+        put(s, SLOT_FREE, post_at(s, slot)["next"])
     else:
-        slot = s.counts[SLOTS_USED]
-        s.counts[SLOTS_USED] = slot + 1
-    s.counts[POSTS] += 1
+        slot = word(s, SLOTS_USED)
+        add(s, SLOTS_USED, 1)
+    add(s, POSTS, 1)
     prefix = np.uint64(0)
     for index in range(8):
-        prefix <<= np.uint64(8)
-        if index < id_size:
-            prefix |= np.uint64(data[id_at + index])
-    post = s.posts[slot]
-    post["number"] = number
+        prefix = prefix << np.uint64(8) | np.uint64(byte(payload, id_at + index) if index < id_size else 0)
+    post = post_at(s, slot)
+    post["number"] = np.uint64(number)
     post["time_us"] = time_us
     post["prefix"] = prefix
-    post["at"] = copy_in(s, data, at, size)
+    post["at"] = take_piece(s, payload, size)
     post["size"] = size
-    post["id_at"] = id_at - at
+    post["id_at"] = id_at
     post["id_size"] = id_size
     post["author"] = author
     post["entries"] = 1
-    post["floors"] = 0
+    post["floors"] = post["unused"] = 0
     post["next"] = NONE
-    post["unused"] = 0
-    s.post_authors[slot] = author
-    enter(s.post_table, home(s, number, s.post_table.size), slot)
+    put_half(word(s, WRITERS_AT), slot, author)
+    enter_post(s, slot)
     return slot
 
 
 @jit
-def free_slot(s: State, slot: Int) -> None:
-    post = s.posts[slot]
+def free_slot(s: Int, slot: Int) -> None:
+    post = post_at(s, slot)
     give_piece(s, post["at"], post["size"])
-    post["next"] = s.counts[SLOT_FREE]
-    s.counts[SLOT_FREE] = slot
-    s.counts[POSTS] -= 1
+    post["next"] = word(s, SLOT_FREE)
+    put(s, SLOT_FREE, slot)
+    add(s, POSTS, -1)
 
 
 @jit
-def release_entry(s: State, slot: Int) -> None:
-    post = s.posts[slot]
+def last_entry_left(s: Int, slot: Int) -> None:
+    strike_post(s, slot)
+    if post_at(s, slot)["floors"] == 0:
+        free_slot(s, slot)
+
+
+@jit
+def release_entry(s: Int, slot: Int) -> None:
+    post = post_at(s, slot)
     post["entries"] -= 1
     if post["entries"] == 0:
-        strike_post(s, slot)
-        if post["floors"] == 0:
-            free_slot(s, slot)
+        last_entry_left(s, slot)
 
 
 @jit
-def set_floor(s: State, row: Int, slot: Int) -> None:
+def set_floor(s: Int, row: Int, slot: Int) -> None:
     """Of a user's inbox; NONE for no floor."""
-    user = s.users[row]
+    user = user_at(s, row)
     before = user["floor"]
     if slot != NONE:
-        s.posts[slot]["floors"] += 1
+        post_at(s, slot)["floors"] += 1
     user["floor"] = slot
     if before != NONE:
-        post = s.posts[before]
+        post = post_at(s, before)
         post["floors"] -= 1
         if post["floors"] == 0 and post["entries"] == 0:
             free_slot(s, before)
 
 
 @jit
-def suspect(s: State, row: Int) -> None:
+def suspect(s: Int, row: Int) -> None:
     """The inbox may be too short now: to be looked at when the record is applied."""
-    user = s.users[row]
+    user = user_at(s, row)
     if user["suspect"] == 0:
         user["suspect"] = 1
-        s.suspects[s.counts[SUSPECTS]] = row
-        s.counts[SUSPECTS] += 1
+        put_half(word(s, SUSPECTS_AT), word(s, SUSPECTS), row)
+        add(s, SUSPECTS, 1)

@@ -7,110 +7,116 @@ and a reader of it; DONE where there is nothing left.
 
 from __future__ import annotations
 
-import numpy as np
 from penstock.timelines.store import changes as of
-from penstock.timelines.store.blocks import SLABS_USED
-from penstock.timelines.store.changes import Changes
+from penstock.timelines.store.blocks import HEADS_AT, KINDS, SLABS, SLABS_USED, WORDS_AT
+from penstock.timelines.store.changes import changed_at, operation_at
+from penstock.timelines.store.compiled import jit
 from penstock.timelines.store.followees import add_followee, remove_followee, room_for_followee
 from penstock.timelines.store.inbox import insert, raise_floor, remove, remove_author
-from penstock.timelines.store.layout import ADDED, ENTRIES, NONE, STAMP, Int, State
+from penstock.timelines.store.layout import ADDED, ENTRIES, NONE, STAMP, Int, add, inboxes, post_at, user_at
+from penstock.timelines.store.memory import half, put_half
 from penstock.timelines.store.resolve import DONE
 from penstock.timelines.store.rows import release_entry, suspect
-from penstock.timelines.store.tables import versions
-from penstock.timelines.store.walk import number_at
-from penstock.wire.fields import jit
+from penstock.timelines.store.tables import post_slots
+from penstock.timelines.store.walk_lists import number_at
+from penstock.wire.memory import word
 
 
 @jit
-def unfollow(s: State, c: Changes) -> None:
-    for index in range(c.head[of.OPS]):
-        op = c.ops[index]
-        if op[of.OP] != of.UNFOLLOWED:
-            continue
-        author = c.authors[op[of.OP_AUTHOR], of.ROW]
-        for at in range(op[of.FIRST], op[of.FIRST] + op[of.READER_COUNT]):
-            row = np.int64(c.readers[at])
-            if row != NONE:
-                unfollow_one(s, row, author)
+def unfollow(s: Int, c: Int) -> None:
+    for index in range(word(c, of.OPS)):
+        operation = operation_at(c, index)
+        if operation["op"] == of.UNFOLLOWED:
+            author = changed_at(c, operation["author"])["row"]
+            readers = word(c, of.READERS_AT) + 4 * operation["first"]
+            for reader in range(operation["readers"]):
+                row = half(readers, reader)
+                if row != NONE:
+                    unfollow_one(s, row, author)
 
 
 @jit
-def unfollow_one(s: State, row: Int, author: Int) -> None:
+def unfollow_one(s: Int, row: Int, author: Int) -> None:
     if remove_followee(s, row, author):
-        s.users[row]["stamp"] = s.counts[STAMP]
+        user_at(s, row)["stamp"] = word(s, STAMP)
         suspect(s, row)
     remove_author(s, row, author)
 
 
 @jit
-def withdraw(s: State, c: Changes, data: Int) -> None:
-    for index in range(c.head[of.OPS]):
-        op = c.ops[index]
-        if op[of.OP] != of.WITHDRAWN:
-            continue
-        for post in range(op[of.POST_COUNT]):
-            slots = versions(s, np.uint64(number_at(data, op[of.POSTS_AT] + post * of.NUMBER_BYTES)))
-            for slot in slots:
-                s.posts[slot]["entries"] += 1  # or else it might be gone before the last reader was looked at
-            for at in range(op[of.FIRST], op[of.FIRST] + op[of.READER_COUNT]):
-                row = np.int64(c.readers[at])
-                if row != NONE:
-                    for slot in slots:
-                        remove(s, row, np.int64(slot))
-            for slot in slots:
-                release_entry(s, np.int64(slot))
+def withdraw(s: Int, c: Int, data: Int) -> None:
+    for index in range(word(c, of.OPS)):
+        operation = operation_at(c, index)
+        if operation["op"] == of.WITHDRAWN:
+            readers = word(c, of.READERS_AT) + 4 * operation["first"]
+            for post in range(operation["posts"]):
+                number = number_at(data, operation["posts_at"] + post * of.NUMBER_BYTES)
+                for slot in post_slots(s, number):
+                    withdraw_one(s, slot, readers, operation["readers"])
 
 
 @jit
-def follow(s: State, c: Changes, start: Int, reader: Int) -> tuple[Int, Int]:
-    for index in range(start, c.head[of.OPS]):
-        op = c.ops[index]
-        if op[of.OP] == of.FOLLOWED:
-            author = c.authors[op[of.OP_AUTHOR], of.ROW]
-            for at in range(reader, op[of.READER_COUNT]):
-                row = np.int64(c.readers[op[of.FIRST] + at])
+def withdraw_one(s: Int, slot: Int, readers: Int, count: Int) -> None:
+    post_at(s, slot)["entries"] += 1  # or else it might be gone before the last reader was looked at
+    for reader in range(count):
+        row = half(readers, reader)
+        if row != NONE:
+            remove(s, row, slot)
+    release_entry(s, slot)
+
+
+@jit
+def follow(s: Int, c: Int, start: Int, reader: Int) -> tuple[Int, Int]:
+    for index in range(start, word(c, of.OPS)):
+        operation = operation_at(c, index)
+        if operation["op"] == of.FOLLOWED:
+            author = changed_at(c, operation["author"])["row"]
+            readers = word(c, of.READERS_AT) + 4 * operation["first"]
+            for at in range(reader, operation["readers"]):
+                row = half(readers, at)
                 if not room_for_followee(s, row):
                     return index, at
                 if add_followee(s, row, author):
-                    s.users[row]["stamp"] = s.counts[STAMP]
+                    user_at(s, row)["stamp"] = word(s, STAMP)
         reader = 0
     return DONE, 0
 
 
 @jit
-def spread(s: State, c: Changes, start: Int, reader: Int) -> tuple[Int, Int]:
-    inboxes = s.inboxes
-    for index in range(start, c.head[of.OPS]):
-        op = c.ops[index]
-        if op[of.OP] == of.SPREAD and op[of.POST_COUNT] > 0:
-            begin, end = op[of.POSTS_AT], op[of.POSTS_AT] + op[of.POST_COUNT]
-            for at in range(reader, op[of.READER_COUNT]):
+def spread(s: Int, c: Int, start: Int, reader: Int) -> tuple[Int, Int]:
+    arena = inboxes(s)
+    for index in range(start, word(c, of.OPS)):
+        operation = operation_at(c, index)
+        if operation["op"] == of.SPREAD and operation["posts"] > 0:
+            slots, posts = word(c, of.INDEXES_AT) + 4 * operation["posts_at"], operation["posts"]
+            readers = word(c, of.READERS_AT) + 4 * operation["first"]
+            for at in range(reader, operation["readers"]):
                 # An inbox may grow through all kinds of blocks.
-                if inboxes.heads[SLABS_USED] + inboxes.sizes.size > inboxes.links.size:
+                if word(word(arena, HEADS_AT), SLABS_USED) + word(arena, KINDS) > word(arena, SLABS):
                     return index, at
-                row = np.int64(c.readers[op[of.FIRST] + at])
-                spread_to(s, c, row, begin, end)
-                if op[of.OLDER_LEFT_OUT] != 0:
-                    raise_floor(s, row, np.int64(c.indexes[begin]))
+                row = half(readers, at)
+                spread_to(s, row, slots, posts)
+                if operation["older_left_out"] != 0:
+                    raise_floor(s, row, half(slots, 0))
         reader = 0
     return DONE, 0
 
 
 @jit
-def spread_to(s: State, c: Changes, row: Int, begin: Int, end: Int) -> None:
+def spread_to(s: Int, row: Int, slots: Int, posts: Int) -> None:
     """Posts, oldest first, into one inbox."""
-    user = s.users[row]
-    for index in range(begin, end):
-        slot = np.int64(c.indexes[index])
-        time_us = s.posts[slot]["time_us"]
-        count = user["count"]
+    user, words = user_at(s, row), word(inboxes(s), WORDS_AT)
+    for index in range(posts):
+        slot = half(slots, index)
+        post = post_at(s, slot)
+        time_us, count = post["time_us"], user["count"]
         if time_us > user["newest_us"] and count < user["room"]:
-            s.inboxes.words[user["block"] + count] = slot
+            put_half(words, user["block"] + count, slot)
             user["count"] = count + 1
             user["newest_us"] = time_us
-            user["stamp"] = s.counts[STAMP]
-            s.posts[slot]["entries"] += 1
-            s.counts[ADDED] += 1
-            s.counts[ENTRIES] += 1
+            user["stamp"] = word(s, STAMP)
+            post["entries"] += 1
+            add(s, ADDED, 1)
+            add(s, ENTRIES, 1)
         else:
             insert(s, row, slot)

@@ -1,7 +1,7 @@
-"""Finds users by number, posts by number and authors by name: hash tables whose entries are rows, NONE if there is none.
+"""Finds users by number, posts by number and authors by name: hash tables of rows, NONE where there is none.
 
-A table is at least twice as large as its rows can be many; collisions are at the next place. Ids are chosen by
-strangers: the salt, which they do not know, keeps them from choosing ids that collide. Should a post's bytes ever differ
+A table has at least twice as many places as there can be rows; who finds a place taken takes the next. Ids are chosen
+by strangers: the salt, which they do not know, keeps them from choosing ids that collide. Should a post's bytes differ
 from one delivery to the next, its number has several slots.
 Compiled.
 """
@@ -10,142 +10,184 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from penstock.timelines.store.layout import AUTHORS, NONE, SALT, SLOTS_USED, USERS, Bool, Int, State
-from penstock.wire.fields import jit
+from penstock.timelines.store.compiled import jit
+from penstock.timelines.store.layout import (
+    AUTHOR_PLACES,
+    AUTHOR_TABLE_AT,
+    AUTHORS,
+    NONE,
+    POOL_AT,
+    POST_PLACES,
+    POST_TABLE_AT,
+    SALT,
+    SLOTS_USED,
+    USER_PLACES,
+    USER_TABLE_AT,
+    USERS,
+    Bool,
+    Int,
+    author_at,
+    post_at,
+    user_at,
+)
+from penstock.timelines.store.memory import half, put_half
+from penstock.wire.memory import byte, word
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIXING = np.uint64(0x9FB21C651E98DF25)
 
 
 @jit
-def home(s: State, number: Int, places: Int) -> Int:
-    """Where to look first. The multiplier is odd, so that no two numbers have the same product."""
-    factor = (np.uint64(s.counts[SALT]) ^ _GOLDEN) | np.uint64(1)
+def home(s: Int, number: Int, places: Int) -> Int:
+    """Where to look first. The factor is odd, so that no two numbers have the same product."""
+    factor = (np.uint64(word(s, SALT)) ^ _GOLDEN) | np.uint64(1)
     return np.int64((np.uint64(number) * factor) >> np.uint64(33)) & (places - 1)
 
 
 @jit
-def enter(table: NDArray[np.int32], at: Int, row: Int) -> None:
-    """In the first free place from `at` on."""
-    while table[at] != NONE:
-        at = (at + 1) & (table.size - 1)
-    table[at] = row
+def enter(table: Int, places: Int, place: Int, row: Int) -> None:
+    """In the first free place from `place` on."""
+    while half(table, place) != NONE:
+        place = (place + 1) & (places - 1)
+    put_half(table, place, row)
 
 
 @jit
-def find_user(s: State, number: Int) -> Int:
-    table = s.user_table
-    at = home(s, number, table.size)
+def find_user(s: Int, number: Int) -> Int:
+    table, places = word(s, USER_TABLE_AT), word(s, USER_PLACES)
+    place = home(s, number, places)
     while True:
-        row = np.int64(table[at])
-        if row == NONE or s.users[row]["number"] == number:
+        row = half(table, place)
+        if row == NONE or user_at(s, row)["number"] == np.uint64(number):
             return row
-        at = (at + 1) & (table.size - 1)
+        place = (place + 1) & (places - 1)
 
 
 @jit
-def enter_users(s: State) -> None:
+def enter_user(s: Int, row: Int) -> None:
+    places = word(s, USER_PLACES)
+    enter(word(s, USER_TABLE_AT), places, home(s, user_at(s, row)["number"], places), row)
+
+
+@jit
+def enter_users(s: Int) -> None:
     """All of them, into an empty table."""
-    for row in range(s.counts[USERS]):
-        enter(s.user_table, home(s, s.users[row]["number"], s.user_table.size), row)
+    for row in range(word(s, USERS)):
+        enter_user(s, row)
 
 
 @jit
-def name_hash(s: State, data: NDArray[np.uint8], at: Int, size: Int) -> Int:
-    value = (np.uint64(s.counts[SALT]) ^ _GOLDEN) + np.uint64(size)
+def name_hash(s: Int, name: Int, size: Int) -> Int:
+    value = (np.uint64(word(s, SALT)) ^ _GOLDEN) + np.uint64(size)
     for index in range(size):
-        value = (value ^ np.uint64(data[at + index])) * np.uint64(0x9FB21C651E98DF25)
+        value = (value ^ np.uint64(byte(name, index))) * _MIXING
         value ^= value >> np.uint64(29)
     return value
 
 
 @jit
-def same_bytes(left: NDArray[np.uint8], at: Int, right: NDArray[np.uint8], to: Int, size: Int) -> Bool:
-    different = np.uint8(0)
+def same_bytes(left: Int, right: Int, size: Int) -> Bool:
+    """At two addresses."""
+    different = 0
     for index in range(size):
-        different |= left[at + index] ^ right[to + index]
+        different |= byte(left, index) ^ byte(right, index)
     return different == 0
 
 
 @jit
-def find_author(s: State, hashed: Int, data: NDArray[np.uint8], at: Int, size: Int) -> Int:
-    table = s.author_table
-    place = home(s, hashed, table.size)
+def find_author(s: Int, hashed: Int, name: Int, size: Int) -> Int:
+    table, places, pool = word(s, AUTHOR_TABLE_AT), word(s, AUTHOR_PLACES), word(s, POOL_AT)
+    place = home(s, hashed, places)
     while True:
-        row = np.int64(table[place])
+        row = half(table, place)
         if row == NONE:
             return row
-        author = s.authors[row]
-        if author["hash"] == hashed and author["size"] == size and same_bytes(s.pool, author["at"], data, at, size):
+        author = author_at(s, row)
+        if author["hash"] == hashed and author["size"] == size and same_bytes(pool + author["at"], name, size):
             return row
-        place = (place + 1) & (table.size - 1)
+        place = (place + 1) & (places - 1)
 
 
 @jit
-def enter_authors(s: State) -> None:
-    for row in range(s.counts[AUTHORS]):
-        author = s.authors[row]
-        author["hash"] = name_hash(s, s.pool, author["at"], author["size"])
-        enter(s.author_table, home(s, author["hash"], s.author_table.size), row)
+def enter_author(s: Int, row: Int) -> None:
+    places = word(s, AUTHOR_PLACES)
+    enter(word(s, AUTHOR_TABLE_AT), places, home(s, author_at(s, row)["hash"], places), row)
 
 
 @jit
-def find_post(s: State, number: Int, data: NDArray[np.uint8], at: Int, size: Int) -> Int:
-    """The slot of exactly this version."""
-    table = s.post_table
-    place = home(s, number, table.size)
+def enter_authors(s: Int) -> None:
+    """Hashed anew: the salt may be another one."""
+    for row in range(word(s, AUTHORS)):
+        author = author_at(s, row)
+        author["hash"] = name_hash(s, word(s, POOL_AT) + author["at"], author["size"])
+        enter_author(s, row)
+
+
+@jit
+def find_post(s: Int, number: Int, payload: Int, size: Int) -> Int:
+    """The slot of exactly these bytes."""
+    table, places, pool = word(s, POST_TABLE_AT), word(s, POST_PLACES), word(s, POOL_AT)
+    place = home(s, number, places)
     while True:
-        slot = np.int64(table[place])
+        slot = half(table, place)
         if slot == NONE:
             return slot
-        post = s.posts[slot]
-        if post["number"] == number and post["size"] == size and same_bytes(s.pool, post["at"], data, at, size):
+        post = post_at(s, slot)
+        if (
+            post["number"] == np.uint64(number)
+            and post["size"] == size
+            and same_bytes(pool + post["at"], payload, size)
+        ):
             return slot
-        place = (place + 1) & (table.size - 1)
+        place = (place + 1) & (places - 1)
 
 
 @jit
-def versions(s: State, number: Int) -> NDArray[np.int32]:
-    """The slots of all versions that inboxes have."""
-    table = s.post_table
-    first = home(s, number, table.size)
+def post_slots(s: Int, number: Int) -> NDArray[np.int64]:
+    """All slots of a post that inboxes have; nearly always none or one."""
+    table, places = word(s, POST_TABLE_AT), word(s, POST_PLACES)
+    found = np.empty(4, np.int64)
     count = 0
-    place = first
-    while table[place] != NONE:
-        count += s.posts[table[place]]["number"] == number
-        place = (place + 1) & (table.size - 1)
-    found = np.empty(count, np.int32)
-    place = first
-    while table[place] != NONE:
-        if s.posts[table[place]]["number"] == number:
-            count -= 1
-            found[count] = table[place]
-        place = (place + 1) & (table.size - 1)
-    return found
+    place = home(s, number, places)
+    while half(table, place) != NONE:
+        if post_at(s, half(table, place))["number"] == np.uint64(number):
+            if count == found.size:
+                found = np.concatenate((found, found))
+            found[count] = half(table, place)
+            count += 1
+        place = (place + 1) & (places - 1)
+    return found[:count]
 
 
 @jit
-def enter_posts(s: State) -> None:
-    for slot in range(s.counts[SLOTS_USED]):
-        if s.posts[slot]["entries"] > 0:
-            enter(s.post_table, home(s, s.posts[slot]["number"], s.post_table.size), slot)
+def enter_post(s: Int, slot: Int) -> None:
+    places = word(s, POST_PLACES)
+    enter(word(s, POST_TABLE_AT), places, home(s, post_at(s, slot)["number"], places), slot)
 
 
 @jit
-def strike_post(s: State, slot: Int) -> None:
+def enter_posts(s: Int) -> None:
+    for slot in range(word(s, SLOTS_USED)):
+        if post_at(s, slot)["entries"] > 0:
+            enter_post(s, slot)
+
+
+@jit
+def strike_post(s: Int, slot: Int) -> None:
     """Takes the slot out, and moves others up so that no search ends too early."""
-    table = s.post_table
-    last = table.size - 1
-    hole = home(s, s.posts[slot]["number"], table.size)
-    while table[hole] != slot:
+    table, places = word(s, POST_TABLE_AT), word(s, POST_PLACES)
+    last = places - 1
+    hole = home(s, post_at(s, slot)["number"], places)
+    while half(table, hole) != slot:
         hole = (hole + 1) & last
     place = hole
     while True:
         place = (place + 1) & last
-        other = table[place]
+        other = half(table, place)
         if other == NONE:
             break
-        wanted = home(s, s.posts[other]["number"], table.size)
+        wanted = home(s, post_at(s, other)["number"], places)
         if (place - wanted) & last >= (place - hole) & last:
-            table[hole] = other
+            put_half(table, hole, other)
             hole = place
-    table[hole] = NONE
+    put_half(table, hole, NONE)

@@ -46,6 +46,11 @@ class Shape:
         return self.capacity + self.slack
 
 
+def signed(number: int) -> int:
+    """The 64 bits of a number, as compiled code takes them."""
+    return number - (1 << 64) if number >> 63 else number
+
+
 class Place(NamedTuple):
     """Where a post stands: posts are sorted by time, then by id, then by author (texts by their UTF-8 bytes)."""
 
