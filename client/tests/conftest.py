@@ -22,3 +22,10 @@ def fake_tables() -> Iterator[FakeTables]:
 def fake_timelines() -> Iterator[FakeTimelines]:
     with FakeTimelines() as fake:
         yield fake
+
+
+@pytest.fixture
+def impatient_timelines() -> Iterator[FakeTimelines]:
+    """Answers long before a caller would give up."""
+    with FakeTimelines(patience_s=0.05) as fake:
+        yield fake

@@ -116,10 +116,10 @@ def test_for_programs_it_is_one_object(social: FakeIngest, fake_timelines: FakeT
 
 
 def test_what_is_not_visible_in_time_is_still_said_to_be_published(
-    social: FakeIngest, fake_timelines: FakeTimelines
+    social: FakeIngest, impatient_timelines: FakeTimelines
 ) -> None:
-    with fake_timelines.hold():
-        result = run(social, fake_timelines, "post", "ada", "Hello", "--id", "p1", "--wait", "--timeout", "0.5")
+    with impatient_timelines.hold():
+        result = run(social, impatient_timelines, "post", "ada", "Hello", "--id", "p1", "--wait")
     assert (result.exit_code, len(social.log)) == (1, 1)
     assert result.stderr.startswith("penstock: ada posted p1 (token events.raw.v1:0:2), but it was not visible in time")
 

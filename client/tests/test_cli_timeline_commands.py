@@ -59,14 +59,17 @@ def test_an_empty_timeline_is_an_answer(fake_timelines: FakeTimelines) -> None:
     ]
 
 
-def test_a_token_is_waited_for_or_the_answer_is_marked(filled: FakeTimelines) -> None:
-    seen = run(filled, "timeline", "bob", "--token", "timeline.deliveries.v1:0:150", "--limit", "1")
-    assert (seen.exit_code, ids(seen)) == (0, ["p149"])
-    ahead = ("timeline", "bob", "--token", "timeline.deliveries.v1[0]@999", "--limit", "1", "--timeout", "0.2")
-    refused = run(filled, *ahead)
+def test_a_token_is_waited_for_or_the_answer_is_marked(impatient_timelines: FakeTimelines) -> None:
+    fake = impatient_timelines
+    fake.follow("bob", "ada")
+    fake.post("ada", "p1", time_us=1)
+    seen = run(fake, "timeline", "bob", "--token", "timeline.deliveries.v1:0:1")
+    assert (seen.exit_code, ids(seen)) == (0, ["p1"])
+    ahead = ("timeline", "bob", "--token", "timeline.deliveries.v1[0]@999")
+    refused = run(fake, *ahead)
     assert (refused.exit_code, refused.stderr) == (2, "penstock: the timeline does not reflect the token\n")
-    stale = run(filled, *ahead, "--allow-stale")
-    assert (stale.exit_code, ids(stale)) == (0, ["p149"])
+    stale = run(fake, *ahead, "--allow-stale")
+    assert (stale.exit_code, ids(stale)) == (0, ["p1"])
     assert stale.stderr == "stale: the timeline does not reflect the token yet\n"
 
 

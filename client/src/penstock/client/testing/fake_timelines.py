@@ -28,12 +28,15 @@ _UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
 
 
 class FakeTimelines:
-    """Use it as a context manager; `address` is where it listens. All timelines are in one partition."""
+    """Use it as a context manager; `address` is where it listens. All timelines are in one partition.
 
-    def __init__(self, *, capacity: int = 800, heartbeat_s: float = 1.0) -> None:
+    A read waits for its token for `patience_s`, or for nine tenths of its deadline if that is less.
+    """
+
+    def __init__(self, *, capacity: int = 800, heartbeat_s: float = 1.0, patience_s: float = 60.0) -> None:
         self._log = TimelineLog(capacity)
         self._model = self._log.model
-        self._servicer = TimelineServicer(self._log, heartbeat_s)
+        self._servicer = TimelineServicer(self._log, heartbeat_s, patience_s)
         self._server, self._port = self._listening(0)
         self.address = f"127.0.0.1:{self._port}"
 

@@ -29,18 +29,17 @@ from penstock.timeline.v1.timeline_pb2 import (
 _LIMIT = 50
 _LIMIT_MAX = 1_000
 _INVALID = grpc.StatusCode.INVALID_ARGUMENT
-_PATIENCE_S = 5.0
 
 
 class TimelineServicer(timeline_pb2_grpc.TimelineServiceServicer):
     """May serve under several servers, one after the other."""
 
-    def __init__(self, log: TimelineLog, heartbeat_s: float) -> None:
+    def __init__(self, log: TimelineLog, heartbeat_s: float, patience_s: float) -> None:
         self.faults: deque[tuple[grpc.StatusCode, str]] = deque()
         """How the next calls end."""
         self.subscribed: list[SubscribeRequest] = []
         self.refilling: set[str] = set()
-        self._log, self._heartbeat_s = log, heartbeat_s
+        self._log, self._heartbeat_s, self._patience_s = log, heartbeat_s, patience_s
 
     def GetTimeline(self, request: GetTimelineRequest, context: grpc.ServicerContext) -> GetTimelineResponse:  # noqa: N802 (gRPC's)
         self._fail(context)
@@ -115,7 +114,7 @@ class TimelineServicer(timeline_pb2_grpc.TimelineServiceServicer):
             if place.topic != TOPIC and place.topic not in UPSTREAM:
                 _abort(context, _INVALID, f"the token names {place.topic!r}, and timelines come from other topics")
         remaining_s = context.time_remaining()
-        patience_s = _PATIENCE_S if remaining_s is None else 0.9 * remaining_s
+        patience_s = self._patience_s if remaining_s is None else min(self._patience_s, 0.9 * remaining_s)
         behind = not self._log.changed.wait_for(lambda: self._log.reflects(request.consistency), patience_s)
         if behind and not request.allow_stale:
             _abort(context, grpc.StatusCode.FAILED_PRECONDITION, "the timeline does not reflect the token")
