@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from penstock.client.cli import publishing, screen, social_commands, table_commands, timeline_commands
+from penstock.client.cli import (
+    audit_command,
+    publishing,
+    screen,
+    social_commands,
+    table_commands,
+    timeline_commands,
+)
 from penstock.client.cli.dead_letter_commands import dead_letters
 from penstock.client.cli.faults import one_sentence
 from penstock.client.cli.jsonl import EventLine
@@ -156,6 +163,7 @@ app.command()(table_commands.tables)
 app.command()(table_commands.lookup)
 app.command()(timeline_commands.timeline)
 app.command()(timeline_commands.timelines)
+app.command()(audit_command.audit)
 app.command()(social_commands.post)
 app.command()(social_commands.delete_post)
 app.command()(social_commands.follow)

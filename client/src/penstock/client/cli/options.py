@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -116,9 +117,12 @@ def device_id(device: str | None) -> str:
 
 
 def topic_map(prefix: str, pipeline: Path | None = None) -> TopicMap:
-    """The map with the topics of the pipeline's tables, as they are named in this Kafka."""
-    tables = _pipeline(pipeline).tables
-    return load().for_tables(tables).prefixed(prefix)
+    """The map with the topics of the pipeline's tables, as they are named in this Kafka. PENSTOCK_TOPIC_MAP: another one."""
+    tables, own = _pipeline(pipeline).tables, os.environ.get("PENSTOCK_TOPIC_MAP")
+    try:
+        return load(Path(own) if own else None).for_tables(tables).prefixed(prefix)
+    except InvalidDocumentError as error:
+        raise OptionError(str(error)) from None
 
 
 def event_types(pipeline: Path | None) -> Mapping[str, EventType]:
