@@ -64,7 +64,7 @@ integration: setup ## tests on a real Kafka
 	$(BIN)/pytest -q integration-tests
 
 .PHONY: bench
-bench: bench-clock bench-ingest bench-enrich bench-kafka-start bench-table-memory ## all measurements, one after the other
+bench: bench-clock bench-ingest bench-enrich bench-timeline bench-kafka-start bench-table-memory ## all measurements, one after the other
 
 .PHONY: bench-clock
 bench-clock: setup ## how wrong corrected times are, against a simulated truth
@@ -77,6 +77,10 @@ bench-ingest: setup ## durable events per second and CPU per event, beside a bar
 .PHONY: bench-enrich
 bench-enrich: setup ## enriched events per second and CPU per event, beside Quix Streams; latency of look-ups
 	@$(PYTHON) benchmarks/enrich.py
+
+.PHONY: bench-timeline
+bench-timeline: setup ## timeline entries per second and their cost, beside Redis; reads; how soon a post is seen
+	@$(PYTHON) benchmarks/timeline.py
 
 .PHONY: bench-table-memory
 bench-table-memory: setup ## memory and speed of enrichment's tables, beside a dict of messages
