@@ -117,7 +117,7 @@ def device_id(device: str | None) -> str:
 
 
 def topic_map(prefix: str, pipeline: Path | None = None) -> TopicMap:
-    """The map with the topics of the pipeline's tables, as they are named in this Kafka. PENSTOCK_TOPIC_MAP: another one."""
+    """The map with the topics of the pipeline's tables, as they are named in this Kafka."""
     tables, own = _pipeline(pipeline).tables, os.environ.get("PENSTOCK_TOPIC_MAP")
     try:
         return load(Path(own) if own else None).for_tables(tables).prefixed(prefix)
