@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from urllib.request import urlopen
 
+import grpc
 import numpy as np
 import pytest
-from penstock.delivery.numbers import (
-    packed,
-    partition_of,
-    post_key,
-    post_number,
-    user_number,
+from confluent_kafka import Consumer, Producer, TopicPartition
+from penstock.delivery.numbers import packed, partition_of, post_key, post_number, user_number
+from penstock.embedded.broker import Kafka
+from penstock.embedded.services import Service, start_timeline
+from penstock.embedded.supervisor import Supervisor
+from penstock.events.v1.event_pb2 import Position, RowVersion
+from penstock.pipeline import example
+from penstock.pipeline import load as load_pipeline
+from penstock.timeline.v1.delivery_pb2 import (
+    AuthorChanges,
+    Delivery,
+    JoinProgress,
+    Post,
+    Refilled,
+    Spread,
+    Withdrawal,
 )
-from penstock.events.v1.event_pb2 import RowVersion
-from penstock.timeline.v1.delivery_pb2 import AuthorChanges, Delivery, Post, Refilled, Spread, Withdrawal
+from penstock.timeline.v1.timeline_pb2_grpc import TimelineServiceStub
 from penstock.timelines.held import Held
 from penstock.timelines.snapshot import Origin
 from penstock.timelines.store import IMAGE_FORMAT, Partition, Shape
+from penstock.topics import load as load_topics
+from penstock.topics.kafka import ensure
 from penstock.topics.partitioning import murmur2_partition
+from prometheus_client.parser import text_string_to_metric_families
 
+DELIVERIES, REFILLS, PROGRESS = "timeline.deliveries.v1", "timeline.refills.v1", "timeline.progress.v1"
+POSTS, FOLLOWS = "tables.posts.v1", "tables.follows.v1"
 Written = list[tuple[int, bytes]]  # timeline partition, record
 
 
@@ -187,3 +205,97 @@ def make_world() -> Callable[..., World]:
 @pytest.fixture(scope="session")
 def make_join() -> Callable[..., Join]:
     return Join
+
+
+class Stack:
+    """The service as processes on a real Kafka, and a join whose deliveries are written by hand."""
+
+    def __init__(self, bootstrap: str, prefix: str, folder: Path, *, capacity: int = 100, slack: int = 20) -> None:
+        self.bootstrap = bootstrap
+        self.kafka = {"bootstrap.servers": bootstrap}
+        self.prefix = prefix
+        self.folder = folder
+        self.topics = load_topics().for_tables(load_pipeline().tables).prefixed(prefix)
+        self.join = Join(self.topics[DELIVERIES].partitions, self.topics[REFILLS].partitions, capacity=capacity)
+        self.supervisor = Supervisor(folder / "run")
+        self._pipeline = folder / "pipeline.yaml"
+        text = example("social").replace("capacity: 800", f"capacity: {capacity}")
+        self._pipeline.write_text(text.replace("slack: 200", f"slack: {slack}"))
+        self._producer = Producer(self.kafka)
+        self._channels: dict[str, grpc.Channel] = {}
+        names = [DELIVERIES, REFILLS, PROGRESS, POSTS, FOLLOWS]
+        ensure(self.kafka, self.topics, names=names)
+
+    def write(self, *written: Written) -> None:
+        """In order. Returns when Kafka has them."""
+        for partition, record in (one for some in written for one in some):
+            self.produce(DELIVERIES, record, str(partition).encode(), partition)
+        assert self._producer.flush(60) == 0
+
+    def produce(self, topic: str, value: bytes, key: bytes, partition: int) -> None:
+        self._producer.produce(self.topics.kafka_name(topic), value, key, partition)
+
+    def report(self, reflects: Mapping[tuple[str, int], int], delivered: Mapping[int, int]) -> None:
+        """As the join does after each batch."""
+        progress = JoinProgress(
+            query="timelines",
+            reflects=[Position(topic=topic, partition=n, offset=offset) for (topic, n), offset in reflects.items()],
+            delivered=[Position(topic=DELIVERIES, partition=n, offset=offset) for n, offset in delivered.items()],
+        )
+        self.produce(PROGRESS, progress.SerializeToString(), b"timelines", 0)
+        assert self._producer.flush(60) == 0
+
+    def start(self, name: str = "timeline", *, replica: int = 0, peers: Sequence[str] = (), **settings: str) -> Service:
+        environment = {
+            "PENSTOCK_TOPIC_PREFIX": self.prefix,
+            "PENSTOCK_PIPELINE": str(self._pipeline),
+            "PENSTOCK_TIMELINE_STATE_FOLDER": str(self.state(name)),
+            **{f"PENSTOCK_TIMELINE_{setting}": value for setting, value in settings.items()},
+        }
+        return start_timeline(
+            self.supervisor, self.bootstrap, name=name, replica=replica, peers=peers, environment=environment
+        )
+
+    def state(self, name: str = "timeline") -> Path:
+        return self.folder / f"state-{name}"
+
+    def stub(self, service: Service) -> TimelineServiceStub:
+        if service.address not in self._channels:
+            self._channels[service.address] = grpc.insecure_channel(service.address)
+        return TimelineServiceStub(self._channels[service.address])
+
+    def log(self, name: str = "timeline") -> str:
+        return self.supervisor.log(name).read_text()
+
+    def metric(self, service: Service, name: str, **labels: str) -> float:
+        """0 where there is none."""
+        with urlopen(service.metrics, timeout=30) as answer:
+            families = text_string_to_metric_families(answer.read().decode())
+        samples = [sample for family in families for sample in family.samples if sample.name == name]
+        return sum(sample.value for sample in samples if labels.items() <= sample.labels.items())
+
+    def applied(self, user: str) -> list[Position]:
+        """What a timeline must reflect to reflect all that was written so far to its partition."""
+        consumer = Consumer({**self.kafka, "group.id": "ends"})
+        number = partition_of(user_number(user), self.join.partitions)
+        place = TopicPartition(self.topics.kafka_name(DELIVERIES), number)
+        end = consumer.get_watermark_offsets(place, 30)[1]
+        consumer.close()
+        return [Position(topic=DELIVERIES, partition=number, offset=end - 1)] if end else []
+
+    def close(self) -> None:
+        for channel in self._channels.values():
+            channel.close()
+        self.supervisor.stop()
+
+
+@pytest.fixture
+def stack(kafka: Kafka, topic_prefix: str, tmp_path: Path) -> Iterator[Stack]:
+    with closing(Stack(kafka.bootstrap, topic_prefix, tmp_path)) as stack:
+        yield stack
+
+
+@pytest.fixture
+def make_stack(kafka: Kafka, topic_prefix: str, tmp_path: Path) -> Iterator[Callable[..., Stack]]:
+    with ExitStack() as stacks:
+        yield lambda **more: stacks.enter_context(closing(Stack(kafka.bootstrap, topic_prefix, tmp_path, **more)))

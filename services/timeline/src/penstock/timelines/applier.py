@@ -35,8 +35,8 @@ WAIT_S = 0.02
 CHUNK_RECORDS = 25
 CHUNK_BYTES = 128 << 10
 TELL_SHARE = 10  # of the time, at most one part in so many is spent on who is to be told
+LISTEN_EVERY_S = 0.1
 LOOK_EVERY_S = 1.0
-SAY_EVERY_S = 5.0
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Applier:
         self._failpoint = failpoint
         self._progress_position = 0
         self._untold: set[int] = set()  # partitions that were changed since subscribers were told
-        self._next_tell = 0.0
+        self._next_tell = self._next_listen = self._next_look = 0.0
         self._counters = {name: metrics.deliveries.labels(name) for name in ("applied", "dropped")}
         self._added, self._removed = metrics.entries.labels("added"), metrics.entries.labels("removed")
         self._images: queue.SimpleQueue[tuple[int, Future[Image]]] = queue.SimpleQueue()
@@ -88,44 +88,44 @@ class Applier:
         self._images.put((partition, wanted))
         return wanted
 
-    def lag(self, held: Held) -> int:
-        """Records not applied yet, as far as the client has heard. Any thread."""
-        return max(0, self._log.end(held.number) - held.position)
-
     def run(self, ends: Mapping[int, int], on_loaded: Callable[[], None]) -> None:
         """Until `stopping`. `ends`: where each partition's log ended at the start. Raises what cannot be survived."""
         self.load.total = sum(max(0, end - self._holdings[number].position) for number, end in ends.items())
         progress_end = self._log.begin({held.number: held.position for held in self._holdings})
-        looked = said = monotonic()
         while not self.stopping.is_set():
             self._apply(self._log.poll(WAIT_S))
             self._tell()
             now = monotonic()
+            self._listen(now)
             if self.loaded.is_set():
-                self._refilling.look(self._holdings, now, self.lag)
+                self._refilling.look(self._holdings, now)
             elif self._holds(ends) and self._progress_position >= progress_end:
                 self._has_loaded()
                 on_loaded()
-            elif now - said > SAY_EVERY_S:
-                said = now
-                logger.info("loading timelines: %d of %d deliveries", self.load.done, self.load.total)
-            if now - looked > LOOK_EVERY_S:
-                looked = now
+            if now >= self._next_look:
+                self._next_look = now + LOOK_EVERY_S
                 self._look()
                 self._saving.look(self._holdings, now)
             self._hand_out_images()
         self._saving.finish(self._holdings, monotonic())  # not after a failure: who knows what of
+
+    def _listen(self, now: float) -> None:
+        """Where the logs end: for whoever asks in another thread, since the client lets only one in."""
+        if now >= self._next_listen:
+            self._next_listen = now + LISTEN_EVERY_S
+            for held in self._holdings:
+                held.end = max(held.end, self._log.end(held.number))
 
     def _holds(self, ends: Mapping[int, int]) -> bool:
         return all(self._holdings[number].position >= end for number, end in ends.items())
 
     def _has_loaded(self) -> None:
         self.load.done = self.load.total
-        self._look()
         gc.freeze()  # what is loaded now stays
+        self.loaded.set()
+        self._look()
         entries = sum(held.partition.entries for held in self._holdings)
         logger.info("timelines are loaded: %d deliveries were applied, %d entries are held", self.load.total, entries)
-        self.loaded.set()
         self._ring(())
 
     def _apply(self, records: Sequence[Record]) -> None:
@@ -196,15 +196,17 @@ class Applier:
     def _look(self) -> None:
         metrics, now_ms = self._metrics, time.time_ns() // 1_000_000
         for held in self._holdings:
-            partition, label, lag = held.partition, str(held.number), self.lag(held)
-            metrics.lag_records.labels(label).set(lag)
-            behind_s = max(0, now_ms - held.newest_ms) / 1000 if lag and held.newest_ms else 0
+            partition, label = held.partition, str(held.number)
+            metrics.lag_records.labels(label).set(held.lag)
+            behind_s = max(0, now_ms - held.newest_ms) / 1000 if held.lag and held.newest_ms else 0
             metrics.lag_seconds.labels(label).set(behind_s)
             metrics.users.labels(label).set(partition.users)
             metrics.inbox_entries.labels(label).set(partition.entries)
             metrics.posts.labels(label).set(partition.posts)
             metrics.bytes.labels(label).set(partition.memory_bytes)
             metrics.refilling.labels(label).set(partition.refilling)
+        if not self.loaded.is_set():
+            logger.info("loading timelines: %d of %d deliveries", self.load.done, self.load.total)
 
 
 def _chunks(records: Iterable[Record]) -> Iterator[list[Record]]:

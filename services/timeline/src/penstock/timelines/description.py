@@ -20,20 +20,12 @@ HASH_BYTES = 16
 
 
 class Description:
-    """`image` gives a copy of a partition, made by whoever changes it; `lag`, the records not applied yet."""
+    """`image` gives a copy of a partition, made by whoever changes it."""
 
-    def __init__(
-        self,
-        holdings: Holdings,
-        shape: Shape,
-        *,
-        image: Callable[[int], Future[Image]],
-        lag: Callable[[Held], int],
-    ) -> None:
+    def __init__(self, holdings: Holdings, shape: Shape, image: Callable[[int], Future[Image]]) -> None:
         self._holdings = holdings
         self._shape = shape
         self._image = image
-        self._lag = lag
         self._hashing = asyncio.Lock()
         self._hashes: dict[int, tuple[int, bytes]] = {}  # by partition: the next offset, and the hash then
 
@@ -72,6 +64,6 @@ class Description:
                 posts=partition.posts,
                 bytes=partition.memory_bytes,
                 applied=pages.applied(held),
-                lag_records=self._lag(held),
+                lag_records=held.lag,
                 refilling=partition.refilling,
             )

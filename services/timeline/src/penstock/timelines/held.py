@@ -22,6 +22,7 @@ class Held:
     partition: Partition
     origin: Origin
     position: int
+    end: int = 0  # of the log, as far as it is known
     lock: threading.Lock = field(default_factory=threading.Lock)
     newest_ms: int = 0  # when the record applied last was written; 0: none yet
     changed_since_save: int = 0  # entries
@@ -31,6 +32,11 @@ class Held:
     @property
     def number(self) -> int:
         return self.partition.number
+
+    @property
+    def lag(self) -> int:
+        """Records that are not applied."""
+        return max(0, self.end - self.position)
 
 
 class Holdings:

@@ -3,7 +3,7 @@
 In:  partitions, and the offset to begin each at.
 Out: records in order within each partition, committed ones only, and where each partition ends at the moment.
 Guaranteed: no gap. A log that no longer has what was asked for is a RefusedStartError, never a later beginning.
-Use from one thread, but for `end`.
+Use from one thread: the client makes others wait for as long as one polls.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Log:
         return [self._record(message) for message in (first, *self._consumer.consume(BATCH - 1, 0))]
 
     def end(self, partition: int) -> int:
-        """As far as the client has heard; -1 if it has not. Any thread."""
+        """As far as the client has heard; -1 if it has not."""
         place = TopicPartition(self._deliveries, partition)
         return max(-1, self._consumer.get_watermark_offsets(place, cached=True)[1])
 

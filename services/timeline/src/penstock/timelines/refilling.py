@@ -9,12 +9,12 @@ Use from one thread.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from time import monotonic
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from penstock.timelines.failpoints import Failpoint, no_failpoint
-from penstock.timelines.held import Held, Holdings
+from penstock.timelines.held import Holdings
 from penstock.timelines.metrics import Metrics
 from penstock.timelines.refills import Counts, Desk, Told
 
@@ -49,7 +49,7 @@ class Refilling:
         self._broken: KafkaError | None = None
         self._producer = Producer(_config(kafka, record_bytes_max), logger=logger)
 
-    def look(self, holdings: Holdings, now: float, lag: Callable[[Held], int]) -> None:
+    def look(self, holdings: Holdings, now: float) -> None:
         """Raises if the producer can no longer keep its promises: only a new one can."""
         self._producer.poll(0)
         if self._broken is not None:
@@ -58,7 +58,7 @@ class Refilling:
             return
         for held in holdings:
             waits = held.partition.refilling > 0 or self._desk.waits(held.number)
-            if waits and lag(held) <= BEHIND:
+            if waits and held.lag <= BEHIND:
                 self._desk.look(held.number, held.partition.refills(), now)
         self._next_look = now + max(LOOK_EVERY_S, LOOK_SHARE * (monotonic() - now))
         self._count()

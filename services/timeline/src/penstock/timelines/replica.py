@@ -179,7 +179,7 @@ class Replica:
             consistency=consistency,
             subscriptions=subscriptions,
             forwarding=forwarding,
-            description=Description(holdings, self.shape, image=applier.image, lag=applier.lag),
+            description=Description(holdings, self.shape, applier.image),
             metrics=self._metrics,
             limits=Limits(config.limit_default, config.limit_max),
             batch_reads_max=config.batch_reads_max,
