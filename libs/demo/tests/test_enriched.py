@@ -66,6 +66,13 @@ def test_guests_are_shown_and_not_judged() -> None:
     assert (watching.ledger.enriched, watching.ledger.doubled, watching.joins.unjudged) == (0, 0, 0)
 
 
+def test_what_the_demo_publishes_itself_is_neither_shown_nor_judged() -> None:
+    watching = observer()
+    watching.take(event(device_id="demo-probe").SerializeToString())
+    assert not watching.sightings.newest
+    assert (watching.ledger.enriched, watching.ledger.doubled, watching.joins.unjudged) == (0, 0, 0)
+
+
 def test_what_was_joined_with_nothing_is_not_worth_showing() -> None:
     watching = observer()
     bare = event()

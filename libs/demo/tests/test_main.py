@@ -8,7 +8,7 @@ from penstock.demo.__main__ import main
         (["--duration", "0"], "must be more than 0"),
         (["--duration", "soon"], "'soon' is not a number of seconds, such as 30"),
         (["--duration", "nan"], "must be more than 0"),
-        (["--devices", "many"], "'many' is not a whole number, such as 300"),
+        (["--devices", "many"], "'many' is not a whole number, such as 150"),
         (["--devices", "0"], "must be from 1 to 5,000"),
         (["--devices", "5001"], "must be from 1 to 5,000"),
     ],

@@ -1,4 +1,4 @@
-from penstock.demo.scene import Scene, changes_text, error_rows, joins_text, lag_text
+from penstock.demo.scene import Scene, changes_text, error_rows, joins_text
 
 
 def test_ours_stand_beside_the_peers_and_the_devices(scene: Scene) -> None:
@@ -18,8 +18,10 @@ def test_time_is_shown_against_the_duration_if_there_is_one(scene: Scene) -> Non
 
 def test_the_hints_can_be_typed_as_they_are(scene: Scene) -> None:
     assert scene.hints == (
+        "penstock timeline you --follow --server 127.0.0.1:20007",
+        "penstock post u1 'Hello, you' --server 127.0.0.1:20002",
+        "penstock follow you u2 --server 127.0.0.1:20002",
         "penstock tail events.enriched.v1 --bootstrap 127.0.0.1:20001",
-        "penstock publish page.viewed user=u1 page=/ --server 127.0.0.1:20002",
         "penstock lookup profiles u1 --server 127.0.0.1:20004",
     )
 
@@ -32,9 +34,6 @@ def test_where_there_is_little_room_the_methods_are_left_out(scene: Scene) -> No
     ]
 
 
-def test_joins_changes_and_lag_in_words(scene: Scene) -> None:
+def test_joins_and_changes_in_words(scene: Scene) -> None:
     assert joins_text(scene) == "matched 100 · missing 0 · deleted 0 · history evicted 0"
     assert changes_text(scene) == "1 update, 0 inserts, 0 deletes"
-    assert lag_text(scene) == "12 records, 0.2 s"
-    scene.gauges.lag_records = None
-    assert lag_text(scene) == "–"

@@ -1,6 +1,7 @@
 from collections.abc import Callable
 
 from penstock.clock import Corrected, Domain, Method
+from penstock.demo.audit import Audit
 from penstock.demo.ledger import Identity
 from penstock.demo.scene import Scene
 from penstock.demo.summary import findings, is_good, summary
@@ -25,6 +26,10 @@ def test_a_good_run(scene: Scene) -> None:
     assert "judged by the times of PostgreSQL's commits 100 · wrong 0" in text
     assert "1 update, 0 inserts, 0 deletes in SQL" in text
     assert "rows compared 1 · differing 0" in text
+    assert "users 1,503 · entries 153,002 · differences 0" in text
+    assert "of 4,210 posts and 14,400 follows, by Spark, in 14 s" in text
+    assert "entries written 160,000 · removed 7,000 · timelines refilled 31" in text
+    assert "publish → timeline 1.1 s (p99 1.9 s) · probes 3 · not seen 0" in text
     assert "refused 0: unknown type 3" in text
     assert "half of all times are within 5.0 ms of the truth" in text
     assert "100.00 % of 90; median ± 40 ms" in text
@@ -82,6 +87,36 @@ def test_a_table_that_differs_from_the_database_is_a_failure(scene: Scene) -> No
     assert broken_promises(scene) == ["The table could not be compared with the database."]
 
 
+def test_a_timeline_that_differs_is_a_failure_with_examples(scene: Scene) -> None:
+    scene.audit = Audit(14.0, 1_503, 4_210, 14_400, 153_002, 2, ("u1: lost u2/p3 of 17 should be there" * 3,))
+    assert broken_promises(scene) == ["Timelines are not what the logs of posts and follows say!"]
+    text = "\n".join(summary(scene))
+    assert "differences 2" in text
+    assert "u1: lost u2/p3" in text
+    assert max(len(line) for line in summary(scene)) <= 79
+
+
+def test_timelines_that_were_not_audited_prove_nothing(scene: Scene) -> None:
+    scene.audit = Audit(300.0, failure="it was not done within 300 s")
+    assert broken_promises(scene) == ["Timelines could not be computed again and compared."]
+    assert "    it was not done within 300 s" in summary(scene)
+    scene.audit = None
+    assert broken_promises(scene) == ["Timelines could not be computed again and compared."]
+
+
+def test_timelines_that_are_empty_or_late_prove_nothing(scene: Scene) -> None:
+    scene.are_timelines_caught_up = False
+    assert broken_promises(scene) == ["Timelines did not catch up within 90 s!"]
+    scene.audit = Audit(14.0, 1_503)
+    scene.are_timelines_caught_up = True
+    assert broken_promises(scene) == ["Nobody's timeline had a post."]
+
+
+def test_a_probe_that_was_not_seen_is_a_failure(scene: Scene) -> None:
+    scene.probe.given_up = 1
+    assert broken_promises(scene) == ["Posts were published that their author's follower was not shown!"]
+
+
 def test_events_still_on_the_devices_are_not_lost(scene: Scene) -> None:
     scene.ledger.make(STRANGER, 0)
     assert is_good(scene)
@@ -121,7 +156,8 @@ def test_calls_that_failed_are_told(scene: Scene) -> None:
 def test_a_run_in_which_nothing_happened_is_a_failure(new_scene: Callable[[], Scene]) -> None:
     scene = new_scene()
     scene.rows_differing = 0
-    assert broken_promises(scene) == ["Nothing was acknowledged."]
+    promises = ["Nothing was acknowledged.", "Timelines could not be computed again and compared."]
+    assert broken_promises(scene) == promises
     assert summary(scene)
 
 

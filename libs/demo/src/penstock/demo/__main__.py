@@ -1,25 +1,30 @@
 """python -m penstock.demo: the pipeline, a few hundred devices, a database, and what becomes of their events.
 
-Exit code 0: every promise of the summary was kept. 1: one was not, or a process died. 130: ended while starting.
+Exit code 0: every promise of the summary was kept. 1: one was not, or a process died. 130: ended while starting, or by
+a second Ctrl-C before all was judged.
 """
 
 import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
 import psycopg
+from penstock.client import PenstockError
 from penstock.demo.failure import last_words, told_at_once
 from penstock.demo.joins import Joins
 from penstock.demo.plain import PlainView
 from penstock.demo.population import DEVICES_MAX
 from penstock.demo.profiles import Profiles, seed
-from penstock.demo.run import run
+from penstock.demo.run import Cast, run
 from penstock.demo.scene import Scene
 from penstock.demo.screen import LiveView
-from penstock.demo.stack import prepare, start, state_folder
+from penstock.demo.society import first_follows
+from penstock.demo.stack import Beginnings, prepare, start, state_folder
+from penstock.demo.stop import Stop
 from penstock.demo.summary import is_good, summary
 from penstock.demo.truth import Truth
 from penstock.embedded.errors import ChildError, EmbeddedError, StopRequestedError
@@ -29,7 +34,7 @@ from penstock.pipeline import load
 from penstock.topics.errors import TopicsError
 from rich.console import Console
 
-DEVICES = 300
+DEVICES = 150
 STYLES = {"✓": "green", "✗": "bold red"}
 
 
@@ -40,9 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prepare(_say)
         with state_folder() as state:
             supervisor = Supervisor(state, _say)
-            with stop_on_signals(supervisor.request_stop), supervisor, told_at_once(supervisor.request_stop, _write):
-                scene = _demo(options, supervisor, console)
-    except (StopRequestedError, KeyboardInterrupt):
+            stop = Stop(supervisor)
+            with stop_on_signals(stop.request), supervisor, told_at_once(supervisor.request_stop, _write):
+                scene = _demo(options, stop, console)
+    except StopRequestedError as error:
+        _say(str(error))
+        return 130
+    except KeyboardInterrupt:
         _say("stopped before it began")
         return 130
     except ChildError as error:
@@ -52,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except psycopg.OperationalError as error:
         _write(f"penstock demo: PostgreSQL: {error}\n")
         return 1
-    except (EmbeddedError, TopicsError) as error:
+    except (EmbeddedError, TopicsError, PenstockError) as error:
         _write(f"penstock demo: {error}\n")
         return 1
     for line in summary(scene):
@@ -60,16 +69,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if is_good(scene) else 1
 
 
-def _demo(options: argparse.Namespace, supervisor: Supervisor, console: Console) -> Scene:
+def _demo(options: argparse.Namespace, stop: Stop, console: Console) -> Scene:
     truth, rows = Truth(), seed(Random(f"{options.seed}/seed"), options.devices)
-    stack = start(supervisor, rows, truth, _write)
-    scene = Scene(options.devices, options.duration, stack, _command(), truth, Joins(load(), truth))
-    profiles = Profiles(Random(f"{options.seed}/profiles"), rows)
+    follows = first_follows(Random(f"{options.seed}/follows"), options.devices)
+    stack = start(stop.supervisor, Beginnings(options.devices, rows, follows), truth, _write)
+    pipeline = load(Path(stack.environment["PENSTOCK_PIPELINE"]))
+    scene = Scene(options.devices, options.duration, stack, _command(), pipeline, truth, Joins(pipeline, truth))
+    cast = Cast(options.seed, Profiles(Random(f"{options.seed}/profiles"), rows), follows)
     _say(f"{scene.devices:,} devices go online; Ctrl-C ends it. Meanwhile, in a second terminal:")
     for hint in scene.hints:
         _write(f"    {hint}\n")
     with PlainView(_write) if options.plain or not console.is_terminal else LiveView(console) as view:
-        asyncio.run(run(scene, profiles, options.seed, supervisor, view))
+        asyncio.run(run(scene, cast, stop, view))
     _say("stopping everything; the summary follows")
     return scene
 
@@ -118,8 +129,9 @@ def _say(text: str) -> None:
 
 
 def _write(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    with suppress(OSError):  # nobody reads any more; what has to be stopped is stopped all the same
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The end of a demo: what is left is handed in, enrichment catches up, and everything is looked for.
+"""The end of a demo: what is left is handed in, all parts catch up, everything is looked for and compared.
 
 In:  the tasks that are still at work. Out: the scene, complete.
 Every step has a limit. What is not done by then is said, and is no reason to wait.
@@ -6,17 +6,22 @@ Every step has a limit. What is not done by then is said, and is no reason to wa
 
 import asyncio
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import grpc
+from penstock.client import Timelines, TimelinesError
+from penstock.demo import audit
+from penstock.demo.catching_up import Reached, ends, is_caught_up
 from penstock.demo.database import Database
 from penstock.demo.joins import TABLE
 from penstock.demo.log_reader import LogReader
 from penstock.demo.lookups import Lookups, differing
 from penstock.demo.scene import Scene
+from penstock.demo.stack import DEBEZIUM
+from penstock.embedded.supervisor import Supervisor
 
-# How long the devices may take to hand in what they hold, a log to be read, and enrichment to catch up.
+# How long the devices may take to hand in what they hold, a log to be read, and each of enrichment and the timelines
+# to catch up.
 HAND_IN_S = 30.0
 READ_S = 60.0
 CATCH_UP_S = 90.0
@@ -41,36 +46,67 @@ class Reading:
 
 @dataclass(frozen=True)
 class Ending:
-    """`check` raises if a child has died."""
+    """`reached`: how far the join has come, kept up to date by others."""
 
     scene: Scene
     raw: Reading
     enriched: Reading
+    reached: Reached
+    timelines: Timelines
     database: Database
-    check: Callable[[], None]
+    supervisor: Supervisor
 
     async def run(self, makers: Tasks) -> None:
         """`makers`: who makes events and changes, and has been told that time is over."""
         scene = self.scene
         scene.ending = "handing in what is left …"
         await hand_in(makers)
+        # What somebody publishes from a second terminal now would change what is about to be compared.
+        await asyncio.to_thread(self.supervisor.end, scene.stack.ingestion.name)
         scene.is_log_read = await self.raw.to_the_end()
         scene.ending = "enrichment catches up …"
-        await self._catch_up()
+        await self._enrichment_catches_up()
         scene.is_enriched_log_read = await self.enriched.to_the_end()
         scene.joins.judge(_now_us())
+        scene.ending = "timelines catch up …"
+        scene.are_timelines_caught_up = await self._timelines_catch_up()
+        scene.ending = "Spark computes all timelines again …"
+        scene.audit, *_ = await asyncio.gather(
+            asyncio.to_thread(audit.run, self.supervisor, scene.stack),
+            asyncio.to_thread(self._end_what_is_done),
+        )
 
-    async def _catch_up(self) -> None:
+    def _end_what_is_done(self) -> None:
+        """The audit needs Kafka, the timelines, and the processor for itself."""
+        for name in (self.scene.stack.jobs.name, self.scene.stack.enrichment.name, DEBEZIUM):
+            self.supervisor.end(name)
+
+    async def _enrichment_catches_up(self) -> None:
         scene, deadline = self.scene, time.monotonic() + CATCH_UP_S
         with Lookups(scene.stack.enrichment.address, TABLE) as lookups:
             while time.monotonic() < deadline:
-                await asyncio.to_thread(self.check)
+                await asyncio.to_thread(self.supervisor.check)
                 if scene.rows_differing != 0:
                     await self._compare(lookups)
                 scene.joins.judge(_now_us())
                 if scene.rows_differing == 0 and is_complete(scene):
                     return
                 await asyncio.sleep(_LOOK_EVERY_S)
+
+    async def _timelines_catch_up(self) -> bool:
+        """Whether they did in time. Nobody writes to the tables any more, only refills may still be asked for."""
+        scene, deadline = self.scene, time.monotonic() + CATCH_UP_S
+        while time.monotonic() < deadline:
+            await asyncio.to_thread(self.supervisor.check)
+            last = await asyncio.to_thread(ends, scene.stack.bootstrap, scene.pipeline)
+            try:
+                state = await asyncio.to_thread(self.timelines.describe)
+            except TimelinesError:
+                state = None  # it is asked again; if the service has died, `check` says so
+            if state is not None and is_caught_up(last, self.reached, state) and not scene.probe.under_way:
+                return True
+            await asyncio.sleep(_LOOK_EVERY_S)
+        return False
 
     async def _compare(self, lookups: Lookups) -> None:
         truth, rows = self.scene.truth.now(), await self.database.rows()

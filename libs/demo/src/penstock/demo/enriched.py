@@ -2,7 +2,7 @@
 
 In:  records of events.enriched.v1, committed ones only. Out: the ledger, the joins, the sightings and how fresh events
      are when they can be read, kept up to date.
-Events of devices that are not of the fleet are shown, and not judged.
+Events of people at a second terminal are shown, and not judged; those of the demo itself neither.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from penstock.demo.histogram import Histogram
 from penstock.demo.joins import STATUS_TEXTS, Joins
 from penstock.demo.ledger import Identity, Ledger
-from penstock.demo.population import is_ours
+from penstock.demo.population import is_guest, is_ours
 from penstock.demo.sightings import Sighting, Sightings
 from penstock.events.v1.event_pb2 import ENRICHMENT_STATUS_MATCHED, Enrichment, Event
 
@@ -32,8 +32,9 @@ class EnrichedObserver:
     def take(self, record: bytes) -> None:
         """One record of the log."""
         event = Event.FromString(record)
-        ours, now_us = is_ours(event.device_id), self.now_us()
-        self._show(event, is_guest=not ours, now_us=now_us)
+        now_us, ours, guest = self.now_us(), is_ours(event.device_id), is_guest(event.device_id)
+        if ours or guest:
+            self._show(event, is_guest=guest, now_us=now_us)
         if not ours:
             return
         identity = Identity(event.device_id, event.boot_id, event.seq)

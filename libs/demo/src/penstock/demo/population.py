@@ -16,10 +16,11 @@ DEVICES_MAX = 5_000
 # A device takes part for about this long; then another one takes its place.
 LIFE_US = 300 * SECOND_US
 # Beyond about this much the devices would take the processor from what they are to show.
-_REQUESTS_PER_S_MAX = 400
-_EVENTS_PER_S_MAX = 3_200
-_EVENTS_PER_DEVICE_S = 8.0
+_REQUESTS_PER_S_MAX = 250
+_EVENTS_PER_S_MAX = 1_200
+_EVENTS_PER_DEVICE_S = 4.0
 _DEVICE = "device-"
+_OWN = "demo-"
 _WITH_TOKENS = 0.85
 _RETURNING_EVERY, _RETURNING_FIRST = 25, 7
 # Long before the start, which takes seconds, and on a busy machine a minute or two.
@@ -55,9 +56,19 @@ def user_of(number: int) -> str:
     return f"u{number}"
 
 
+def own_device(purpose: str) -> str:
+    """Of the demo itself: what it publishes is neither judged nor shown."""
+    return f"{_OWN}{purpose}"
+
+
 def is_ours(device_id: str) -> bool:
-    """Whether a device is one of the fleet's; the others are those of people at a second terminal."""
+    """Whether a device is one of the fleet's, whose events are judged."""
     return device_id.startswith(_DEVICE)
+
+
+def is_guest(device_id: str) -> bool:
+    """Whether a device is one of people at a second terminal."""
+    return not device_id.startswith((_DEVICE, _OWN))
 
 
 def scenario(devices: int) -> Scenario:

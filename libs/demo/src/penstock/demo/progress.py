@@ -6,10 +6,10 @@ Leaving the `with` block waits for all of them. What fails is raised to whoever 
 
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from threading import Lock
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 Write = Callable[[str], None]
 """Writes to the terminal at once, without a line's end."""
@@ -36,6 +36,17 @@ class Starts:
             return started
 
         return self._pool.submit(timed)
+
+    def wait_for(self, **started: Future[Any]) -> None:
+        """Until all are there, by name; says which one comes last. The first that fails is raised at once."""
+        waiting = {future: name for name, future in started.items()}
+        while waiting:
+            if len(waiting) == 1 < len(started):
+                self._say(f"waiting for {next(iter(waiting.values()))} …")
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                future.result()
+                del waiting[future]
 
     def _say(self, text: str) -> None:
         with self._writing:

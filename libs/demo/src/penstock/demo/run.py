@@ -1,33 +1,53 @@
 """The course of a demo: devices, application and observers are at work, the view shows them, time ends, all is judged.
 
 In:  a running stack, a supervisor that says when to end, a scene to fill, a view.
-Out: the scene, complete: everything acknowledged has been looked for in both logs, every join has been judged, and the
-     table has been compared with the database.
+Out: the scene, complete: everything acknowledged has been looked for in both logs, every join has been judged, the
+     table has been compared with the database, and every timeline with what it should be.
 """
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
 
+from penstock.client import PenstockError, Plaintext, Timelines
 from penstock.demo.application import Application
+from penstock.demo.catching_up import PROGRESS, Reached, behind, ends
 from penstock.demo.database import Database
 from penstock.demo.device import World
 from penstock.demo.ending import Ending, Reading, Tasks
 from penstock.demo.enriched import ENRICHED, EnrichedObserver
 from penstock.demo.fleet import Fleet, RealTime
-from penstock.demo.joins import TABLE
+from penstock.demo.gauges import follow
+from penstock.demo.live_timeline import watch
 from penstock.demo.log_reader import LogReader
 from penstock.demo.observer import RAW, Observer
+from penstock.demo.onlooker import look_around
 from penstock.demo.population import scenario
 from penstock.demo.profiles import Profiles
 from penstock.demo.scene import Scene
-from penstock.demo.service import Ingestion
+from penstock.demo.service import Ingestion, own_publisher
+from penstock.demo.society import ONLOOKER, PROBE_READER
+from penstock.demo.stop import Stop, unless
 from penstock.embedded.supervisor import Supervisor
 from penstock.topics.errors import TopicsError
 
+# Two subscriptions and three logs are waited for at any time; the rest is short.
+_THREADS = 16
 _TICK_S = 0.25
+_MEASURE_EVERY_S = 2.0
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who takes part: `follows` is whom each of the first users follows at the beginning."""
+
+    seed: int
+    profiles: Profiles
+    follows: Mapping[str, Sequence[str]]
 
 
 class View(Protocol):
@@ -38,9 +58,13 @@ class View(Protocol):
     def show(self, scene: Scene) -> None: ...
 
 
-async def run(scene: Scene, profiles: Profiles, seed: int, supervisor: Supervisor, view: View) -> None:
-    """Returns when a stop is requested or the duration is over; a child that dies raises."""
-    stack, tasks = scene.stack, Tasks()
+async def run(scene: Scene, cast: Cast, stop: Stop, view: View) -> None:
+    """Returns when a stop is requested or the duration is over, and all is judged; a child that dies raises.
+
+    StopRequestedError: a stop was requested while the judging was under way.
+    """
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="demo"))
+    stack, supervisor, tasks = scene.stack, stop.supervisor, Tasks()
 
     def begin(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
@@ -52,26 +76,41 @@ async def run(scene: Scene, profiles: Profiles, seed: int, supervisor: Superviso
         Database(stack.postgres) as database,
     ):
         real_time = RealTime()
-        fleet = Fleet(
-            scene.devices, seed, World(scenario(scene.devices), real_time, service, scene.ledger, scene.tally)
-        )
-        application = Application(profiles, database, scene.truth, fleet.users, real_time)
+        world = World(scenario(scene.devices), real_time, service, scene.ledger, scene.tally)
+        fleet = Fleet(scene.devices, cast.seed, world, cast.follows)
+        application = Application(cast.profiles, database, scene.truth, fleet.users, real_time)
+        timelines = Timelines(stack.timeline.address, security=Plaintext())
         try:
             raw, enriched = (Reading(reader, begin(reader.run())) for reader in _readers(scene, real_time))
-            makers = {begin(fleet.run()), begin(application.run(Random(f"{seed}/pauses"), scene.devices))}
-            begin(scene.gauges.follow(stack.enrichment.metrics, TABLE))
+            reached = Reached()
+            begin(LogReader(stack.bootstrap, PROGRESS, reached.take).run())
+            makers = {
+                begin(fleet.run()),
+                begin(application.run(Random(f"{cast.seed}/pauses"), scene.devices)),
+                begin(_probe(scene, real_time)),
+                begin(_look_around(scene, real_time, fleet)),
+            }
+            begin(watch(timelines, PROBE_READER, scene.probe.take))
+            begin(watch(timelines, ONLOOKER, lambda change: scene.onlooker.take(change, real_time.now_us())))
+            begin(follow(stack.enrichment.metrics, scene.enrichment.read))
+            begin(follow(stack.jobs.metrics, scene.join.read))
+            begin(follow(stack.timeline.metrics, scene.timeline.read))
+            begin(_measure_the_join(scene, reached))
             begin(_show(scene, view, real_time))
             await until_the_end(supervisor, scene.duration_s, tasks)
             real_time.end()
-            await Ending(scene, raw, enriched, database, supervisor.check).run(makers)
+            with stop.ending() as again:
+                ending = Ending(scene, raw, enriched, reached, timelines, database, supervisor)
+                await unless(again, asyncio.create_task(ending.run(makers)))
             _raise_failures(supervisor, tasks)
-        except TopicsError:
-            supervisor.check()  # a dead Kafka explains it better
+        except (TopicsError, PenstockError):
+            supervisor.check()  # a dead Kafka, or a dead service, explains it better
             raise
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            timelines.close()
 
 
 def _readers(scene: Scene, real_time: RealTime) -> tuple[LogReader, LogReader]:
@@ -80,6 +119,23 @@ def _readers(scene: Scene, real_time: RealTime) -> tuple[LogReader, LogReader]:
     enriched = EnrichedObserver(scene.ledger, scene.joins, scene.sightings, scene.fresh_us, real_time.now_us)
     bootstrap = scene.stack.bootstrap
     return LogReader(bootstrap, RAW, raw.take), LogReader(bootstrap, ENRICHED, enriched.take)
+
+
+async def _probe(scene: Scene, real_time: RealTime) -> None:
+    async with own_publisher(scene.stack.ingestion.address, "probe") as publisher:
+        await scene.probe.publish(publisher, real_time, Random())
+
+
+async def _look_around(scene: Scene, real_time: RealTime, fleet: Fleet) -> None:
+    async with own_publisher(scene.stack.ingestion.address, "onlooker") as publisher:
+        await look_around(publisher, real_time, Random(), lambda: list(fleet.users))
+
+
+async def _measure_the_join(scene: Scene, reached: Reached) -> None:
+    while True:
+        last = await asyncio.to_thread(ends, scene.stack.bootstrap, scene.pipeline)
+        scene.join.behind = behind(last, reached)
+        await asyncio.sleep(_MEASURE_EVERY_S)
 
 
 async def until_the_end(supervisor: Supervisor, duration_s: float | None, tasks: Tasks) -> None:
@@ -104,6 +160,7 @@ def _raise_failures(supervisor: Supervisor, tasks: Tasks) -> None:
 
 async def _show(scene: Scene, view: View, real_time: RealTime) -> None:
     began = sampled = shown = time.monotonic()
+    ending = scene.ending
     while True:
         now = time.monotonic()
         if scene.ending is None:
@@ -111,8 +168,9 @@ async def _show(scene: Scene, view: View, real_time: RealTime) -> None:
         if now - sampled >= 1:
             sampled += 1
             scene.rate.sample(scene.ledger.acknowledged)
+            scene.enriched_rate.sample(scene.ledger.enriched)
         scene.joins.judge(real_time.now_us())
-        if now - shown >= view.every_s:
-            shown = now
+        if now - shown >= view.every_s or ending != scene.ending:
+            shown, ending = now, scene.ending
             view.show(scene)
         await asyncio.sleep(_TICK_S)

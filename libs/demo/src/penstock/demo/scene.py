@@ -7,15 +7,20 @@ from typing import NamedTuple
 from penstock.clock import Method
 from penstock.demo import texts
 from penstock.demo.accuracy import Accuracy, Errors
-from penstock.demo.gauges import Gauges
+from penstock.demo.audit import Audit
+from penstock.demo.gauges import EnrichmentGauges, JoinGauges, TimelineGauges
 from penstock.demo.histogram import Histogram
-from penstock.demo.joins import Joins
+from penstock.demo.joins import TABLE, Joins
 from penstock.demo.ledger import Ledger
+from penstock.demo.live_timeline import LiveTimeline
+from penstock.demo.probe import Probe
 from penstock.demo.profiles import Kind
 from penstock.demo.sightings import Sightings
+from penstock.demo.society import ONLOOKER
 from penstock.demo.stack import Stack
 from penstock.demo.tally import Rate, Tally
 from penstock.demo.truth import Truth
+from penstock.pipeline import Pipeline
 
 METHOD_TEXTS = {
     Method.ECHO: "clock tokens",
@@ -33,6 +38,7 @@ class Scene:
     duration_s: float | None
     stack: Stack
     command: str
+    pipeline: Pipeline
     truth: Truth
     joins: Joins
     ledger: Ledger = field(default_factory=Ledger)
@@ -40,7 +46,12 @@ class Scene:
     sightings: Sightings = field(default_factory=Sightings)
     tally: Tally = field(default_factory=Tally)
     rate: Rate = field(default_factory=Rate)
-    gauges: Gauges = field(default_factory=Gauges)
+    enriched_rate: Rate = field(default_factory=Rate)
+    enrichment: EnrichmentGauges = field(default_factory=lambda: EnrichmentGauges(TABLE))
+    join: JoinGauges = field(default_factory=JoinGauges)
+    timeline: TimelineGauges = field(default_factory=TimelineGauges)
+    probe: Probe = field(default_factory=Probe)
+    onlooker: LiveTimeline = field(default_factory=lambda: LiveTimeline(ONLOOKER))
     # From when ingestion had received an event until it could be read from the enriched log.
     fresh_us: Histogram = field(default_factory=Histogram)
     elapsed_s: float = 0.0
@@ -52,6 +63,9 @@ class Scene:
     # At the end: rows that were compared with the database's, and those that differ. None: they could not be.
     rows_compared: int = 0
     rows_differing: int | None = None
+    # At the end: whether the join and the timelines had come to the end of the logs when all was computed again.
+    are_timelines_caught_up: bool = True
+    audit: Audit | None = None
 
     @property
     def time_text(self) -> str:
@@ -61,10 +75,13 @@ class Scene:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """What to type in a second terminal."""
+        """What to type in a second terminal; the best first."""
+        ingestion, timeline = self.stack.ingestion.address, self.stack.timeline.address
         return (
+            f"{self.command} timeline {ONLOOKER} --follow --server {timeline}",
+            f"{self.command} post u1 'Hello, you' --server {ingestion}",
+            f"{self.command} follow {ONLOOKER} u2 --server {ingestion}",
             f"{self.command} tail events.enriched.v1 --bootstrap {self.stack.bootstrap}",
-            f"{self.command} publish page.viewed user=u1 page=/ --server {self.stack.ingestion.address}",
             f"{self.command} lookup profiles u1 --server {self.stack.enrichment.address}",
         )
 
@@ -79,14 +96,6 @@ def changes_text(scene: Scene) -> str:
     changes = scene.truth.changes
     kinds = (Kind.UPDATE, Kind.INSERT, Kind.DELETE)
     return ", ".join(f"{changes[kind]:,} {kind.value.lower()}{'s' * (changes[kind] != 1)}" for kind in kinds)
-
-
-def lag_text(scene: Scene) -> str:
-    """For example 12 records, 0.2 s."""
-    gauges = scene.gauges
-    if gauges.lag_records is None or gauges.lag_s is None:
-        return texts.NOTHING
-    return f"{gauges.lag_records:,} record{'s' * (gauges.lag_records != 1)}, {gauges.lag_s:.1f} s"
 
 
 class ErrorRow(NamedTuple):

@@ -1,14 +1,18 @@
 """The live view: one screen, from 80 columns and 24 lines up.
 
 In:  the scene, four times a second. Out: the terminal's alternate screen; what was there before comes back at the end.
+What matters most is on every screen: the hops, the errors of times, a timeline. The rest comes as there is room.
 """
 
+import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 from penstock.demo import texts
-from penstock.demo.scene import ERROR_HEADINGS, Scene, changes_text, error_rows, joins_text, lag_text
-from penstock.demo.sightings import Sighting
+from penstock.demo.hops import hops, latency_text, timelines_text
+from penstock.demo.scene import ERROR_HEADINGS, Scene, changes_text, error_rows, joins_text
+from penstock.demo.screen_lists import enriched_table, plain_table, timeline_table
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -17,8 +21,10 @@ from rich.text import Text
 _SPARKLINE = 20
 _MARGIN = 1
 _LABEL = 14
-# From so many lines on there is room for the errors of each method.
-_TALL = 30
+# From so many lines on there is room for more facts, and for the errors of each method.
+_TALL, _VERY_TALL = 30, 44
+# So many posts of the timeline before the enriched events get lines, which are useless if they are too few.
+_POSTS_FIRST, _EVENTS_LEAST = 8, 4
 
 
 class LiveView:
@@ -29,7 +35,11 @@ class LiveView:
         self._live = Live(console=console, screen=True, auto_refresh=False)
 
     def show(self, scene: Scene) -> None:
-        self._live.update(picture(scene, self._console.height), refresh=True)
+        with suppress(OSError):  # the terminal is gone; the hang-up is about to end us
+            self._show(scene)
+
+    def _show(self, scene: Scene) -> None:
+        self._live.update(picture(scene, self._console.height, time.time_ns() // 1000), refresh=True)
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -38,15 +48,36 @@ class LiveView:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._live.stop()
+        with suppress(OSError):
+            self._live.stop()
 
 
-def picture(scene: Scene, height: int) -> RenderableType:
-    """The whole screen; the tail of events gets the lines that are left."""
-    errors, facts, hints = _errors(scene, by_method=height >= _TALL), _facts(scene), _hints(scene)
-    used = 1 + 1 + len(facts) + 1 + (1 + errors.row_count) + 1 + 1 + len(hints)  # title, blanks and headings included
-    tail = _tail(scene, max(1, height - used))
-    return Group(_title(scene), Text(), *facts, Text(), errors, Text(), tail, *hints)
+def picture(scene: Scene, height: int, now_us: int) -> RenderableType:
+    """The whole screen; the timeline and the tail of enriched events get the lines that are left."""
+    errors = _errors(scene, by_method=height >= _VERY_TALL)
+    head = [
+        _title(scene),
+        Text(),
+        _hops(scene),
+        _latency(scene),
+        Text(),
+        *_facts(scene, height),
+        Text(),
+        errors,
+        Text(),
+    ]
+    hints = _hints(scene, height)
+    used = sum(_lines(part) for part in head) + 1 + len(hints)  # the heading of the timeline included
+    left = max(1, height - used)
+    events = left - _POSTS_FIRST - 2  # a blank and a heading
+    if events < _EVENTS_LEAST:
+        return Group(*head, timeline_table(scene, left, now_us), *hints)
+    posts = timeline_table(scene, _POSTS_FIRST, now_us)
+    return Group(*head, posts, Text(), enriched_table(scene.sightings, events), *hints)
+
+
+def _lines(part: RenderableType) -> int:
+    return part.row_count + part.show_header if isinstance(part, Table) else 1
 
 
 def _title(scene: Scene) -> RenderableType:
@@ -58,55 +89,49 @@ def _title(scene: Scene) -> RenderableType:
     return line
 
 
-def _facts(scene: Scene) -> list[Text]:
-    return [*_ingestion_facts(scene), *_enrichment_facts(scene)]
+def _hops(scene: Scene) -> Table:
+    table = plain_table()
+    for heading, width in (("hop", _LABEL - 1), ("rate", 7), ("", 10), ("lag", 20), ("takes", 0)):
+        table.add_column(heading, justify="right" if heading == "rate" else "left", no_wrap=True, min_width=width)
+    for hop in hops(scene):
+        table.add_row(Text(hop.name, "dim"), Text(hop.rate, "bold"), hop.unit, hop.lag, hop.takes)
+    return table
 
 
-def _ingestion_facts(scene: Scene) -> list[Text]:
-    ledger, tally = scene.ledger, scene.tally
-    bars = texts.sparkline(list(scene.rate.per_second), _SPARKLINE)
-    failed = sum(tally.failed.values())
-    lost = tally.requests_lost + tally.replies_lost
-    return [
+def _latency(scene: Scene) -> Text:
+    bars = texts.sparkline(list(scene.probe.newest_us), _SPARKLINE)
+    return _fact("end to end", (latency_text(scene), "bold green"), "  ", (bars, "cyan"), "  publish to follower")
+
+
+def _facts(scene: Scene, height: int) -> list[Text]:
+    """The first ones first, where there is little room."""
+    ledger, tally, joins = scene.ledger, scene.tally, scene.joins
+    failed, lost = sum(tally.failed.values()), tally.requests_lost + tally.replies_lost
+    rows = texts.NOTHING if scene.enrichment.rows is None else f"{scene.enrichment.rows:,}"
+    facts = [
         _fact(
-            "events/s",
-            (f"{scene.rate.recent():,}  ", "bold"),
-            (bars, "cyan"),
-            f"  answers in {texts.span(tally.latency_us.quantile(0.5))}",
+            "acknowledged",
+            (texts.count(ledger.acknowledged), "bold green"),
+            f" · refused {texts.count(ledger.refused)} · sent again {texts.count(tally.duplicates)}",
             (f" · {failed:,} failed", "red") if failed else "",
         ),
         _fact(
-            "acknowledged",
-            (f"{ledger.acknowledged:,}", "bold green"),
-            f" · refused {ledger.refused:,} · sent again {tally.duplicates:,}",
+            "enriched",
+            (texts.count(ledger.enriched), "bold green"),
+            (f" · {ledger.doubled:,} twice" if ledger.doubled else " · none twice", "red" if ledger.doubled else ""),
+            f" · corrected {joins.corrections:,} · to be corrected {joins.wrong:,}",
         ),
+        _fact("timelines", timelines_text(scene)),
+        _fact("joins", joins_text(scene).replace("history ", "")),
+        _fact("profiles", f"{rows} rows · {changes_text(scene)}"),
         _fact(
             "meanwhile",
             f"stalls {tally.stalled:,} · lost {lost:,} · offline {tally.offline_now:,}",
             f" · clocks set {tally.clocks_set:,}",
         ),
-    ]
-
-
-def _enrichment_facts(scene: Scene) -> list[Text]:
-    ledger, joins, fresh_us = scene.ledger, scene.joins, scene.fresh_us
-    rows = texts.NOTHING if scene.gauges.rows is None else f"{scene.gauges.rows:,}"
-    return [
-        _fact(
-            "enriched",
-            (f"{ledger.enriched:,}", "bold green"),
-            (f" · {ledger.doubled:,} twice" if ledger.doubled else " · none twice", "red" if ledger.doubled else ""),
-            f" · {texts.span(fresh_us.quantile(0.5))} after receipt (p99 {texts.span(fresh_us.quantile(0.99))})",
-        ),
-        _fact("joins", joins_text(scene).replace("history ", "")),
-        _fact(
-            "corrected",
-            (f"{joins.corrections:,}", "yellow"),
-            f" · to be corrected {joins.wrong:,} · lag {lag_text(scene)}",
-        ),
-        _fact("profiles", f"{rows} rows · {changes_text(scene)}"),
         _fact("newest SQL", f"{scene.truth.newest or texts.NOTHING}"),
     ]
+    return facts[: 3 if height < _TALL else 5 if height < _TALL + 4 else 7]
 
 
 def _fact(label: str, *parts: str | tuple[str, str]) -> Text:
@@ -116,7 +141,7 @@ def _fact(label: str, *parts: str | tuple[str, str]) -> Text:
 
 
 def _errors(scene: Scene, *, by_method: bool) -> Table:
-    table = _table()
+    table = plain_table()
     for heading in ERROR_HEADINGS:
         first = heading is ERROR_HEADINGS.name
         table.add_column(heading, justify="left" if first else "right", no_wrap=True, min_width=24 if first else 7)
@@ -126,39 +151,10 @@ def _errors(scene: Scene, *, by_method: bool) -> Table:
     return table
 
 
-def _tail(scene: Scene, lines: int) -> RenderableType:
-    table = _table()
-    for heading in ("time (UTC)", "within", "device's claim", "enriched event", "joined with"):
-        table.add_column(heading, no_wrap=True, min_width=9)
-    for sighting in list(scene.sightings.newest)[-lines:]:
-        table.add_row(*_cells(sighting), style=_style(sighting))
-    for _ in range(lines - len(scene.sightings.newest)):
-        table.add_row("")
-    return table
-
-
-def _cells(sighting: Sighting) -> tuple[str, ...]:
-    return (
-        texts.clock_time(sighting.corrected_us),
-        texts.bound(sighting.bound_us),
-        texts.claimed_time(sighting.claimed_us, sighting.corrected_us),
-        sighting.type,
-        f"{sighting.joined} (rev {sighting.revision})" if sighting.revision else sighting.joined,
-    )
-
-
-def _style(sighting: Sighting) -> str:
-    if sighting.is_guest:
-        return "bold magenta"
-    return "yellow" if sighting.revision else ""
-
-
-def _hints(scene: Scene) -> list[Text]:
-    lines = [Text(" in a second terminal:", "dim"), *(Text(f" {hint}") for hint in scene.hints)]
+def _hints(scene: Scene, height: int) -> list[Text]:
+    lines = [Text(f" {hint}") for hint in scene.hints[:2]]
+    if height >= _TALL:
+        lines = [Text(" in a second terminal:", "dim"), *lines]
     for line in lines:
         line.no_wrap, line.overflow = True, "crop"
     return lines
-
-
-def _table() -> Table:
-    return Table(box=None, pad_edge=True, padding=(0, 0, 0, 1), header_style="dim", expand=False)

@@ -1,6 +1,7 @@
 """Ingestion as the devices reach it: gRPC calls on a few connections that all devices share.
 
 In:  requests. Out: answers, or failures as our client states them; how long each call took, in the tally.
+What the demo itself has to publish goes through our client.
 """
 
 import time
@@ -8,8 +9,10 @@ from types import TracebackType
 from typing import Self
 
 import grpc
+from penstock.client import AsyncPublisher, Plaintext, PublisherSettings
 from penstock.client.channel import CHANNEL_OPTIONS, PUBLISH, failure_of
 from penstock.client.retry import Failure
+from penstock.demo.population import own_device
 from penstock.demo.tally import Tally
 from penstock.ingest.v1.ingest_pb2 import PublishRequest, PublishResponse
 
@@ -55,3 +58,9 @@ class Ingestion:
     ) -> None:
         for channel in self._channels:
             await channel.close()
+
+
+def own_publisher(address: str, purpose: str) -> AsyncPublisher:
+    """For events of the demo itself, each sent at once."""
+    settings = PublisherSettings(linger_s=0)
+    return AsyncPublisher(address, own_device(purpose), security=Plaintext(), settings=settings)

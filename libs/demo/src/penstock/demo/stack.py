@@ -1,80 +1,135 @@
-"""The real thing: Kafka, PostgreSQL, Debezium, ingestion and enrichment, as children of this process.
+"""The real thing: Kafka, PostgreSQL, Debezium, our services and the Spark job, as children of this process.
 
-In:  a supervisor, and the profiles that the database begins with.
+In:  a supervisor, the profiles that the database begins with, and who follows whom.
 Out: addresses that answer, lines of progress, and a truth that begins with those profiles, in enrichment's table.
+Spark takes longest to start, so it is started as soon as there is a Kafka, and waited for last.
 """
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 
-import grpc
+from penstock.client import PenstockError
+from penstock.demo.beginning import publish_follows, write_pipeline
 from penstock.demo.database import NAME, SETTINGS, make_profiles
+from penstock.demo.filling import fill_table, fill_timelines
 from penstock.demo.joins import TABLE
-from penstock.demo.lookups import Lookups
 from penstock.demo.profiles import Profile
 from penstock.demo.progress import Starts, Write
-from penstock.demo.truth import Truth, Valid
+from penstock.demo.truth import Truth
 from penstock.embedded.cache import Progress
 from penstock.embedded.connect import prepare_connect, start_connect
 from penstock.embedded.connectors import Connect
 from penstock.embedded.debezium import Cdc
-from penstock.embedded.errors import ChildError, EmbeddedError, StopRequestedError
+from penstock.embedded.errors import ChildError
+from penstock.embedded.jobs import Jobs, prepare_jobs, start_jobs
 from penstock.embedded.kafka import prepare_kafka, start_kafka
 from penstock.embedded.postgres import Postgres, start_postgres
-from penstock.embedded.services import Service, start_enrichment, start_ingestion
+from penstock.embedded.services import Service, start_enrichment, start_ingestion, start_timeline
 from penstock.embedded.supervisor import Supervisor
 
-FILLED_WITHIN_S = 120.0
-_ASK_EVERY_S = 0.1
-# When it is asked to end, nothing is left to do.
+DEBEZIUM = "debezium"
+# When they are asked to end, nothing is left to do.
 _ENRICHMENT = {"PENSTOCK_ENRICHMENT_DRAIN_GRACE_S": "5"}
+_TIMELINE = {"PENSTOCK_TIMELINE_DRAIN_GRACE_S": "2"}
 
 
 @dataclass(frozen=True)
 class Stack:
+    """`environment`: what all parts of the pipeline share."""
+
     bootstrap: str
     ingestion: Service
     enrichment: Service
+    timeline: Service
+    jobs: Jobs
     postgres: Postgres
+    environment: Mapping[str, str]
 
 
-class TableNotFilledError(EmbeddedError):
-    """Change data capture did not bring the rows that the database began with."""
+@dataclass(frozen=True)
+class Beginnings:
+    """What is there before the first device: rows of the database, and whom everybody follows."""
+
+    devices: int
+    rows: Sequence[Profile]
+    follows: Mapping[str, Sequence[str]]
 
 
 def prepare(progress: Progress) -> None:
     """What takes long, once per machine. To be called before signals are caught, so that Ctrl-C ends a download."""
     prepare_kafka(progress)
     prepare_connect(progress)
+    prepare_jobs(progress)
 
 
-def start(supervisor: Supervisor, rows: Sequence[Profile], truth: Truth, write: Write) -> Stack:
-    """Returns when all of it answers, and enrichment's table holds these rows."""
+def start(supervisor: Supervisor, beginnings: Beginnings, truth: Truth, write: Write) -> Stack:
+    """Returns when all of it answers, and enrichment's table holds the rows."""
+    shared = {"PENSTOCK_PIPELINE": str(write_pipeline(supervisor.state, beginnings.devices))}
     with Starts(write) as starts:
         starts.announce("Kafka", "PostgreSQL")
         kafka = starts.begin("Kafka", lambda: start_kafka(supervisor), lambda kafka: f"answers on {kafka.bootstrap}")
-        postgres = starts.begin("PostgreSQL", lambda: _start_postgres(supervisor, rows), _where)
+        postgres = starts.begin("PostgreSQL", lambda: _start_postgres(supervisor, beginnings.rows), _where)
         bootstrap = kafka.result().bootstrap
-        starts.announce("Debezium", "ingestion", "enrichment")
+        starts.announce("Spark", "Debezium", "ingestion", "enrichment", "timeline")
+        jobs = starts.begin(
+            "Spark", lambda: start_jobs(supervisor, bootstrap, environment=shared), lambda _: "joins posts with follows"
+        )
         debezium = starts.begin(
             "Debezium", lambda: _capture(supervisor, bootstrap, postgres.result()), lambda _: f"follows {NAME}"
         )
-        ingestion = starts.begin("ingestion", lambda: start_ingestion(supervisor, bootstrap), _serves)
+        ingestion = starts.begin(
+            "ingestion", lambda: start_ingestion(supervisor, bootstrap, environment=shared), _serves
+        )
+        timeline = starts.begin(
+            "timeline",
+            lambda: start_timeline(supervisor, bootstrap, environment=shared | _TIMELINE | _state(supervisor)),
+            _serves,
+        )
+        society = starts.begin(
+            "ingestion",
+            lambda: _found_society(supervisor, ingestion.result(), beginnings.follows),
+            lambda count: f"has taken {count:,} follows",
+        )
         debezium.result()  # enrichment would look for a topic that is not there yet again only after seconds
         enrichment = starts.begin(
-            "enrichment", lambda: start_enrichment(supervisor, bootstrap, environment=_ENRICHMENT), _serves
+            "enrichment", lambda: start_enrichment(supervisor, bootstrap, environment=shared | _ENRICHMENT), _serves
         )
-        stack = Stack(bootstrap, ingestion.result(), enrichment.result(), postgres.result())
         filled = starts.begin(
-            "enrichment", lambda: _fill(supervisor, stack, rows, truth), lambda count: f"has {count:,} {TABLE}"
+            "enrichment",
+            lambda: fill_table(supervisor, enrichment.result(), beginnings.rows, truth),
+            lambda count: f"has {count:,} {TABLE}",
         )
-        filled.result()
-    return stack
+        starts.wait_for(enrichment=filled, timeline=timeline, ingestion=society, Spark=jobs)
+        starts.begin(
+            "timeline",
+            lambda: fill_timelines(supervisor, timeline.result(), beginnings.follows),
+            lambda count: f"knows {count:,} users",
+        ).result()
+    return Stack(
+        bootstrap,
+        ingestion.result(),
+        enrichment.result(),
+        timeline.result(),
+        jobs.result(),
+        postgres.result(),
+        shared,
+    )
+
+
+def _found_society(supervisor: Supervisor, ingestion: Service, follows: Mapping[str, Sequence[str]]) -> int:
+    try:
+        return publish_follows(ingestion.address, follows)
+    except PenstockError:
+        supervisor.check()  # a dead ingestion explains it better
+        raise
+
+
+def _state(supervisor: Supervisor) -> dict[str, str]:
+    return {"PENSTOCK_TIMELINE_STATE_FOLDER": str(supervisor.state / "timeline")}
 
 
 def _start_postgres(supervisor: Supervisor, rows: Sequence[Profile]) -> Postgres:
@@ -85,32 +140,7 @@ def _start_postgres(supervisor: Supervisor, rows: Sequence[Profile]) -> Postgres
 
 def _capture(supervisor: Supervisor, bootstrap: str, postgres: Postgres) -> Connect:
     cdc = Cdc(tables=(NAME,))
-    return start_connect(supervisor, bootstrap, {cdc.name: cdc.configuration(postgres)}, name="debezium")
-
-
-def _fill(supervisor: Supervisor, stack: Stack, rows: Sequence[Profile], truth: Truth) -> int:
-    """The truth begins with these rows, each since the time that enrichment states."""
-    deadline = time.monotonic() + FILLED_WITHIN_S
-    with Lookups(stack.enrichment.address, TABLE) as lookups:
-        while (versions := _versions(lookups, rows)) is None:
-            if supervisor.wait(_ASK_EVERY_S):
-                raise StopRequestedError("stopped while starting, as requested")
-            if time.monotonic() > deadline:
-                raise TableNotFilledError(
-                    f"the table {TABLE} does not have the {len(rows):,} rows of the database after"
-                    f" {FILLED_WITHIN_S:.0f} s: is this machine too busy? Try again with fewer DEVICES"
-                )
-    for row in rows:
-        truth.begin_with(row.user, row.columns, versions[row.user].since_us)
-    return len(versions)
-
-
-def _versions(lookups: Lookups, rows: Sequence[Profile]) -> dict[str, Valid] | None:
-    """None: they have not all come yet."""
-    try:
-        return lookups.newest(row.user for row in rows) if lookups.rows() >= len(rows) else None
-    except grpc.RpcError:
-        return None  # whether it still lives, the supervisor knows
+    return start_connect(supervisor, bootstrap, {cdc.name: cdc.configuration(postgres)}, name=DEBEZIUM)
 
 
 def _where(postgres: Postgres) -> str:

@@ -9,10 +9,13 @@ from typing import NamedTuple
 from penstock.demo import texts
 from penstock.demo.accuracy import COVERAGE_LEAST
 from penstock.demo.ending import CATCH_UP_S
+from penstock.demo.hops import latency_text
 from penstock.demo.scene import ERROR_HEADINGS, ErrorRow, Scene, changes_text, error_rows, joins_text
 
 # Each with room for the widest that it may hold and a blank: 190,000,000 events, 119 min, ± 119 min, 100.00 %.
 _WIDTHS = (24, 12, 8, 8, 8, 10, 9)
+_LINE = 75
+_EXAMPLES = 5
 
 
 class Finding(NamedTuple):
@@ -29,6 +32,8 @@ def findings(scene: Scene) -> Iterator[Finding]:
     yield _once(scene)
     yield _joined(scene)
     yield _table(scene)
+    yield _timelines(scene)
+    yield _latency(scene)
     yield _refusals(scene)
     yield _times(scene)
     yield _bounds(scene)
@@ -114,6 +119,38 @@ def _table(scene: Scene) -> Finding:
     if scene.rows_differing:
         title = f"Enrichment's table is not what the database has after {CATCH_UP_S:.0f} s!"
     return Finding(scene.rows_differing == 0, title, (lines[0], f"{lines[1]} · differing {scene.rows_differing:,}"))
+
+
+def _timelines(scene: Scene) -> Finding:
+    audit = scene.audit
+    if audit is None or audit.failure is not None:
+        reason = audit.failure if audit is not None and audit.failure is not None else "nobody asked for it"
+        return Finding(False, "Timelines could not be computed again and compared.", (texts.cut(reason, _LINE),))
+    lines = [
+        f"users {audit.users:,} · entries {audit.entries:,} · differences {audit.differences:,}",
+        f"of {texts.count(audit.posts)} posts and {texts.count(audit.follows)} follows, by Spark,"
+        f" in {audit.took_s:.0f} s",
+        f"entries written {texts.count(scene.timeline.added)} · removed {texts.count(scene.timeline.removed)}"
+        f" · timelines refilled {texts.count(scene.timeline.refilled or 0)}",
+    ]
+    if audit.differences:
+        lines += [texts.cut(texts.printable(one), _LINE) for one in audit.examples[:_EXAMPLES]]
+        return Finding(False, "Timelines are not what the logs of posts and follows say!", tuple(lines))
+    if not scene.are_timelines_caught_up:
+        return Finding(False, f"Timelines did not catch up within {CATCH_UP_S:.0f} s!", tuple(lines))
+    if not audit.entries:
+        return Finding(False, "Nobody's timeline had a post.", tuple(lines))
+    title = "Every timeline is what the logs of posts and follows say, computed again."
+    return Finding(True, title, tuple(lines))
+
+
+def _latency(scene: Scene) -> Finding:
+    probe = scene.probe
+    unseen = probe.under_way + probe.given_up
+    line = f"publish → timeline {latency_text(scene)} · probes {probe.latency_us.count:,} · not seen {unseen:,}"
+    if unseen:
+        return Finding(False, "Posts were published that their author's follower was not shown!", (line,))
+    return Finding(True, "Followers were shown posts as they were published.", (line,))
 
 
 def _refusals(scene: Scene) -> Finding:
