@@ -14,15 +14,16 @@ from penstock.timelines.store.changes import Changes
 from penstock.timelines.store.columns import Columns
 from penstock.timelines.store.forgetting import forget_shard
 from penstock.timelines.store.gaps import Gaps
-from penstock.timelines.store.layout import ADDED, FOLLOWEES, NO_TIME, NONE, OUTBOXES, REMOVED, STAMP, TRIMMED
+from penstock.timelines.store.layout import ADDED, FOLLOWEES, NO_TIME, NONE, REMOVED, STAMP, TRIMMED
 from penstock.timelines.store.resolve import (
     DONE,
-    FOREIGN,
+    find_readers,
+    make_readers,
+    number_readers,
     pool_bytes,
     release_posts,
     resolve_authors,
     resolve_posts,
-    resolve_readers,
     sort_spreads,
 )
 from penstock.timelines.store.rows import new_user
@@ -70,6 +71,10 @@ class Applying:
             forgot_shard=judged is Verdict.FORGET_AND_APPLY,
         )
 
+    @property
+    def memory_bytes(self) -> int:
+        return self._changes.memory_bytes
+
     def _walk(self, data: int, size: int, offset: int) -> None:
         changes = self._changes
         while (code := walk(data, size, changes.address)) == of.FULL:
@@ -97,14 +102,16 @@ class Applying:
         resolve_authors(s, c, data)
         self._make_outboxes()
         changes.want_readers()
-        at = 0
-        while (at := resolve_readers(s, c, data, at)) >= 0:
-            columns.want_users(1)
-        if at == FOREIGN:
+        if not number_readers(s, c, data):
             raise ValueError(
                 f"{self._where(offset)} names readers of other partitions: "
                 f"the join does not count {self._shape.partitions} of them"
             )
+        find_readers(s, c)
+        at = make_readers(s, c, 0)
+        while at != DONE:
+            columns.want_users(1)
+            at = make_readers(s, c, at)
         newest = resolve_posts(s, c, data)
         sort_spreads(s, c)
         unfollow(s, c)
@@ -123,7 +130,7 @@ class Applying:
                 outbox = new_user(columns.s, signed(outbox_number(columns.author_name(row))))
                 columns.users[outbox]["author"] = row
                 columns.authors[row]["outbox"] = outbox
-                columns.table[OUTBOXES] += 1
+                columns.outboxes.append(outbox)
 
     def _follow(self) -> None:
         columns, changes = self._columns, self._changes

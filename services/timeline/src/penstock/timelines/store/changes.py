@@ -16,7 +16,7 @@ from penstock.timelines.store.memory import rows
 PARTITION, SHARD, EPOCH, BATCH, PART, FAULT_AT, READERS = 0, 1, 2, 3, 4, 5, 6
 # Kinds of rows: how many there are, where they are, how many there may be.
 AUTHORS, POSTS, OPS, INDEXES, REFILLED = 8, 9, 10, 11, 12
-AUTHORS_AT, POSTS_AT, OPS_AT, INDEXES_AT, REFILLED_AT, READERS_AT = 16, 17, 18, 19, 20, 21
+AUTHORS_AT, POSTS_AT, OPS_AT, INDEXES_AT, REFILLED_AT, READERS_AT, NUMBERS_AT = 16, 17, 18, 19, 20, 21, 22
 AUTHORS_MAX, POSTS_MAX, OPS_MAX, INDEXES_MAX, REFILLED_MAX = 24, 25, 26, 27, 28
 TABLE_WORDS: Final = 32
 
@@ -79,13 +79,13 @@ class Changes:
         self.address: int = self.table.ctypes.data
         kinds = (AUTHOR_CHANGED, POST_TOLD, OPERATION, np.dtype(np.int32), REFILLED_ROW)
         self._arrays: list[NDArray[Any]] = [np.empty(_ROWS, kind) for kind in kinds]
-        self._readers = np.empty(_ROWS, np.int32)
+        self._readers, self._numbers = np.empty(_ROWS, np.int32), np.empty(_ROWS, np.int64)
         self._note()
 
     def _note(self) -> None:
         for kind, array in enumerate(self._arrays):
             self.table[AUTHORS_AT + kind], self.table[AUTHORS_MAX + kind] = array.ctypes.data, array.size
-        self.table[READERS_AT] = self._readers.ctypes.data
+        self.table[READERS_AT], self.table[NUMBERS_AT] = self._readers.ctypes.data, self._numbers.ctypes.data
 
     def lengthen(self) -> None:
         """Those that were full. Nothing of them is kept."""
@@ -97,8 +97,13 @@ class Changes:
     def want_readers(self) -> None:
         """As many as all operations have."""
         if self.table[READERS] > self._readers.size:
-            self._readers = np.empty(2 * self.table[READERS], np.int32)
+            size = 2 * self.table[READERS]
+            self._readers, self._numbers = np.empty(size, np.int32), np.empty(size, np.int64)
             self._note()
+
+    @property
+    def memory_bytes(self) -> int:
+        return sum(array.nbytes for array in (*self._arrays, self._readers, self._numbers))
 
     def field(self, place: int) -> int:
         return int(self.table[place])

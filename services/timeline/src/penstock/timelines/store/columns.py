@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from penstock.timelines.store import layout as at
 from penstock.timelines.store.blocks import empty_blocks, grown
+from penstock.timelines.store.contents import Contents
 from penstock.timelines.store.layout import AUTHOR, NONE, POOL_KINDS, POST, USER
 from penstock.timelines.store.tables import enter_authors, enter_posts, enter_users
 from penstock.timelines.store.values import Shape
@@ -25,7 +26,7 @@ _POOL_BYTES: Final = 1 << 14
 _SHARES: Final = (64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1)
 _FOLLOWEES_SLAB: Final = 1 << 12
 _FOLLOWEES_KINDS: Final = 27  # up to 2^28 - 1
-_NAMES: Final = ("users", "posts", "writers", "authors", "pool", "pool_free", "suspects")
+_NAMES: Final = ("users", "posts", "writers", "authors", "pool", "pool_free", "suspects", "scratch")
 
 
 def aligned(dtype: DTypeLike, count: int) -> NDArray[Any]:
@@ -63,10 +64,12 @@ class Columns:
         self.authors = aligned(AUTHOR, _ROWS)
         self.pool: NDArray[np.uint8] = aligned(np.uint8, _POOL_BYTES)
         self.pool_free = np.full(POOL_KINDS, NONE, np.int64)
+        self.scratch = np.empty(shape.room + 1, np.int32)  # for one inbox
         slab = shape.room + 1
         self.inboxes = empty_blocks(slab, sorted({slab // share - 1 for share in _SHARES} - {0, -1}), _SLABS)
         sizes = [(4 << kind) - 1 for kind in range(_FOLLOWEES_KINDS)]
         self.followees = empty_blocks(_FOLLOWEES_SLAB, sizes, _SLABS)
+        self.outboxes: list[int] = []  # rows of users
         self.enter()
 
     def count(self, place: int) -> int:
@@ -96,6 +99,7 @@ class Columns:
         ):
             entries = blocks.table(notes_at=self.users[field].ctypes.data)
             self.table[place : place + len(entries)] = entries
+        self.contents = Contents(self.posts, self.pool, self.author_name)
 
     def want_users(self, more: int) -> None:
         used = self.count(at.USERS)
@@ -147,9 +151,7 @@ class Columns:
         arenas = sum(blocks.slabs_used * (4 * blocks.slab_words + 4) for blocks in (self.inboxes, self.followees))
         return rows + arenas + self.user_table.nbytes + self.post_table.nbytes + self.author_table.nbytes
 
-    def text(self, begin: int, size: int) -> str:
-        return self.pool[begin : begin + size].tobytes().decode()
-
     def author_name(self, row: int) -> str:
         author = self.authors[row]
-        return self.text(int(author["at"]), int(author["size"]))
+        begin = int(author["at"])
+        return self.pool[begin : begin + int(author["size"])].tobytes().decode()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -88,14 +89,13 @@ class Gaps:
     def end(self, row: int) -> None:
         del self.by_row[row]
 
-    def refills(self) -> list[Refill]:
-        users = self._columns.users
-        return [
-            Refill(int(users[row]["number"]), gap.request, self._asker(row, gap)) for row, gap in self.by_row.items()
-        ]
+    def refills(self, limit: int | None) -> list[Refill]:
+        users, some = self._columns.users, islice(self.by_row.items(), limit)
+        return [Refill(int(users[row]["number"]), gap.request, Asker(self, row, gap)) for row, gap in some]
 
-    def _asker(self, row: int, gap: Gap) -> Asker:
-        return Asker(self, row, gap)
+    @property
+    def memory_bytes(self) -> int:
+        return sum(gap.authors.nbytes for gap in self.by_row.values())
 
     def records(self, row: int, gap: Gap) -> list[tuple[int, bytes]]:
         columns = self._columns

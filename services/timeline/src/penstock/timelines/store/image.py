@@ -15,7 +15,7 @@ from penstock.timelines.store import layout as at
 from penstock.timelines.store.blocks import Blocks
 from penstock.timelines.store.columns import Columns, aligned
 from penstock.timelines.store.gaps import Gap, Gaps
-from penstock.timelines.store.layout import AUTHOR, COUNTERS, POST, USER
+from penstock.timelines.store.layout import AUTHOR, COUNTERS, NONE, POST, USER
 from penstock.timelines.store.shards import Step
 from penstock.timelines.store.values import IMAGE_FORMAT, Image, Shape
 
@@ -83,6 +83,7 @@ def restored_columns(image: Image, shape: Shape, salt: int) -> Columns:
     columns.inboxes = _restored_blocks("inboxes", arrays)
     columns.followees = _restored_blocks("followees", arrays)
     columns.enter()
+    columns.outboxes = np.flatnonzero(columns.users["author"][: columns.count(at.USERS)] != NONE).tolist()
     return columns
 
 

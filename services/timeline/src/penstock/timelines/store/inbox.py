@@ -1,4 +1,4 @@
-"""Entries enter and leave one inbox.
+"""One inbox: entries, the floor, and the block that they are in.
 
 An inbox is a list of slots, oldest first. It holds exactly the posts that are not older than its floor, or all there
 are where it has none; when it would grow beyond its room, the oldest are dropped down to its capacity, and the floor
@@ -12,12 +12,12 @@ from penstock.timelines.store.blocks import WORDS_AT, block_size, fits, give_blo
 from penstock.timelines.store.compiled import jit
 from penstock.timelines.store.layout import (
     ADDED,
-    CAPACITY,
     ENTRIES,
     NO_TIME,
     NONE,
+    POST_BYTES,
+    POSTS_AT,
     REMOVED,
-    ROOM,
     STAMP,
     TRIMMED,
     WRITERS_AT,
@@ -27,8 +27,8 @@ from penstock.timelines.store.layout import (
     post_at,
     user_at,
 )
-from penstock.timelines.store.memory import half, move, put_half
-from penstock.timelines.store.order import older, position, tie_order
+from penstock.timelines.store.memory import FETCH_AHEAD, fetch, half, move, put_half
+from penstock.timelines.store.order import older, position
 from penstock.timelines.store.rows import release_entry, set_floor, suspect
 from penstock.wire.memory import word
 
@@ -72,6 +72,7 @@ def drop_oldest(s: Int, row: Int, drop: Int) -> None:
     words = word(inboxes(s), WORDS_AT)
     begin, left = words + 4 * user["block"], user["count"] - drop
     for index in range(drop):
+        fetch(word(s, POSTS_AT) + POST_BYTES * half(begin, index + FETCH_AHEAD))  # beyond the last one: for nothing
         release_entry(s, half(begin, index))
     move(begin, begin + 4 * drop, 4 * left)
     user["count"] = left
@@ -80,43 +81,15 @@ def drop_oldest(s: Int, row: Int, drop: Int) -> None:
 
 
 @jit
-def insert(s: Int, row: Int, slot: Int) -> None:
-    """Anywhere. Nothing happens where the inbox has the post, or where the post is older than the floor."""
+def replace(s: Int, row: Int, slot: Int, at: Int) -> None:
+    """Nothing happens if it is the same; another version of the same post and time was said last, so it counts."""
     user, words = user_at(s, row), word(inboxes(s), WORDS_AT)
-    if user["floor"] != NONE and older(s, slot, user["floor"]):
-        return
-    count = user["count"]
-    at = position(s, user["block"], count, slot)
-    if at < count:
-        there = half(words, user["block"] + at)
-        if there == slot:
-            return
-        if post_at(s, there)["time_us"] == post_at(s, slot)["time_us"] and tie_order(s, there, slot) == 0:
-            replace(s, row, there, slot, at)
-            return
-    if count < word(s, ROOM):
-        if count == user["room"]:
-            set_room(s, row, kind_for(inboxes(s), count + 1))
-        put_entry(s, row, slot, at)
-        return
-    # Of all with the new one, as many are left as the capacity is.
-    drop = count + 1 - word(s, CAPACITY)
-    if at < drop:
-        drop_oldest(s, row, drop - 1)
-    else:
-        drop_oldest(s, row, drop)
-        put_entry(s, row, slot, at - drop)
-    set_floor(s, row, half(words, user["block"]))
-
-
-@jit
-def replace(s: Int, row: Int, there: Int, slot: Int, at: Int) -> None:
-    """The same post in another version of the same time: the join said it last, so it counts."""
-    user = user_at(s, row)
-    put_half(word(inboxes(s), WORDS_AT), user["block"] + at, slot)
-    post_at(s, slot)["entries"] += 1
-    user["stamp"] = word(s, STAMP)
-    release_entry(s, there)
+    there = half(words, user["block"] + at)
+    if there != slot:
+        put_half(words, user["block"] + at, slot)
+        post_at(s, slot)["entries"] += 1
+        user["stamp"] = word(s, STAMP)
+        release_entry(s, there)
 
 
 @jit

@@ -63,31 +63,23 @@ AUTHOR: Final = np.dtype(
 )
 
 # The table. Addresses, and sizes of what they are the addresses of.
-USERS_AT, POSTS_AT, WRITERS_AT, AUTHORS_AT, POOL_AT, POOL_FREE_AT, SUSPECTS_AT, USERS_MAX = 0, 1, 2, 3, 4, 5, 6, 7
+USERS_AT, POSTS_AT, WRITERS_AT, AUTHORS_AT, POOL_AT, POOL_FREE_AT, SUSPECTS_AT, SCRATCH_AT = 0, 1, 2, 3, 4, 5, 6, 7
 USER_TABLE_AT, USER_PLACES, POST_TABLE_AT, POST_PLACES, AUTHOR_TABLE_AT, AUTHOR_PLACES = 8, 9, 10, 11, 12, 13
+USERS_MAX = 14
 # Two arenas of blocks, whose tables (blocks.py) are part of this one.
-INBOXES, FOLLOWEES, BLOCKS_WORDS = 16, 24, 8
+INBOXES, FOLLOWEES = 16, 24
 # What a partition is.
 CAPACITY, ROOM, SALT, PARTITION, PARTITIONS = 32, 33, 34, 35, 36
 # What it holds.
-USERS, OUTBOXES, AUTHORS, ENTRIES, POSTS, SLOTS_USED, SLOT_FREE, POOL_USED, STAMP, SUSPECTS = (
-    40,
-    41,
-    42,
-    43,
-    44,
-    45,
-    46,
-    47,
-    48,
-    49,
-)
+USERS, AUTHORS, ENTRIES, POSTS, SLOTS_USED, SLOT_FREE, POOL_USED, STAMP, SUSPECTS = 40, 41, 42, 43, 44, 45, 46, 47, 48
 # What the record at hand did.
 ADDED, REMOVED, TRIMMED = 50, 51, 52
 TABLE_WORDS: Final = 56
 COUNTERS: Final = slice(USERS, SUSPECTS)  # to be kept
 
 POOL_KINDS: Final = 128
+USER_BYTES: Final = USER.itemsize
+POST_BYTES: Final = POST.itemsize
 
 user_at = rows(USER, USERS_AT)
 post_at = rows(POST, POSTS_AT)

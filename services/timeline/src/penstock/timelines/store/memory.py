@@ -19,6 +19,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from penstock.wire.memory import WORD, Codegen
 
+# How many turns of a loop before it is needed memory is asked for.
+FETCH_AHEAD = 8
+
 _code: Any = cgutils  # which has no types
 _HALF = ir.IntType(32)
 _BYTE = ir.IntType(8)

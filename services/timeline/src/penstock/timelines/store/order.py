@@ -45,10 +45,23 @@ def older(s: Int, left: Int, right: Int) -> Bool:
 
 
 @jit
+def same_place(s: Int, left: Int, right: Int) -> Bool:
+    """Whether neither is older."""
+    if left == right:
+        return True
+    return post_at(s, left)["time_us"] == post_at(s, right)["time_us"] and tie_order(s, left, right) == 0
+
+
+@jit
 def position(s: Int, block: Int, count: Int, slot: Int) -> Int:
-    """How many of the entries, which lie oldest first, are older than the post."""
+    """How many of the entries, which lie oldest first, are older than the post. Mostly it is among the newest."""
     words = word(inboxes(s), WORDS_AT)
-    low, high = 0, count
+    low, high, step = count - 1, count, 1
+    while low >= 0 and not older(s, half(words, block + low), slot):
+        high = low
+        low -= step
+        step *= 2
+    low = max(low + 1, 0)
     while low < high:
         middle = (low + high) >> 1
         if older(s, half(words, block + middle), slot):

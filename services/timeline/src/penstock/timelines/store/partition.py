@@ -11,6 +11,7 @@ record is applied.
 from __future__ import annotations
 
 from collections import Counter
+from typing import cast
 
 import numpy as np
 from penstock.timelines.store import layout as at
@@ -20,7 +21,7 @@ from penstock.timelines.store.digest import partition_hash
 from penstock.timelines.store.gaps import Gaps
 from penstock.timelines.store.image import check, image_of, restored_columns, restored_gaps, restored_shards
 from penstock.timelines.store.layout import NONE
-from penstock.timelines.store.reading import newest_stamp, read, reader_row, refilling
+from penstock.timelines.store.reading import changed, read, reader_row, refilling
 from penstock.timelines.store.values import Applied, Image, OutOfOrderError, Page, Place, Refill, Shape, Slots, signed
 
 
@@ -79,18 +80,14 @@ class Partition:
         return Page(slots[:count], more)
 
     def place(self, slot: int) -> Place:
-        post = self._columns.posts[slot]
-        post_id = self._columns.text(int(post["at"]) + int(post["id_at"]), int(post["id_size"]))
-        return Place(int(post["time_us"]), post_id, self._columns.author_name(int(post["author"])))
+        return self._columns.contents.place(slot)
 
     def payload(self, slot: int) -> bytes:
         """The serialized Post, as it came."""
-        post = self._columns.posts[slot]
-        begin = int(post["at"])
-        return self._columns.pool[begin : begin + int(post["size"])].tobytes()
+        return self._columns.contents.payload(slot)
 
     def post_number(self, slot: int) -> int:
-        return int(self._columns.posts[slot]["number"])
+        return self._columns.contents.number(slot)
 
     def is_refilling(self, user: int) -> bool:
         """Whether older posts may be missing: from the inbox, or from an outbox that is merged with it."""
@@ -113,13 +110,16 @@ class Partition:
     def changed(self) -> list[int]:
         """Watched users whose view may have changed since the last call."""
         since, self._seen_stamp = self._seen_stamp, self._columns.count(at.STAMP)
-        if since == self._seen_stamp:
+        if since == self._seen_stamp or not self._watched:
             return []
-        return [user for user in self._watched if newest_stamp(self._columns.s, signed(user)) > since]
+        users = np.fromiter(self._watched, np.uint64, len(self._watched))
+        outboxes = bool((self._columns.users["stamp"][self._columns.outboxes] > since).any())
+        users = users[changed(self._columns.s, users.view(np.int64), since, outboxes)]
+        return cast(list[int], users.tolist())
 
-    def refills(self) -> list[Refill]:
-        """What is to be asked for, in the order in which it came to be missing."""
-        return self._gaps.refills()
+    def refills(self, limit: int | None = None) -> list[Refill]:
+        """What is to be asked for, in the order in which it came to be missing; the first ones, if there is a limit."""
+        return self._gaps.refills(limit)
 
     def digest(self) -> int:
         """The canonical hash of all timelines; see digest.py."""
@@ -127,7 +127,7 @@ class Partition:
 
     @property
     def users(self) -> int:
-        return self._columns.count(at.USERS) - self._columns.count(at.OUTBOXES)
+        return self._columns.count(at.USERS) - len(self._columns.outboxes)
 
     @property
     def entries(self) -> int:
@@ -143,7 +143,8 @@ class Partition:
 
     @property
     def memory_bytes(self) -> int:
-        return self._columns.memory_bytes
+        """Of users, posts and what they say; and what it takes to find them."""
+        return self._columns.memory_bytes + self._applying.memory_bytes + self._gaps.memory_bytes
 
     def image(self) -> Image:
         """A copy of everything but the watches."""

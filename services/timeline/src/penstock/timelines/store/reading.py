@@ -126,10 +126,14 @@ def refilling(s: Int, number: Int) -> Bool:
 
 
 @jit
-def newest_stamp(s: Int, number: Int) -> Int:
-    """Of the last record that changed what the user sees."""
-    row, newest = reader_row(s, number), 0
-    if row != NONE:
-        for one in lists(s, row):
-            newest = max(newest, user_at(s, one)["stamp"])
-    return newest
+def changed(s: Int, numbers: NDArray[np.int64], since: Int, outboxes: Bool) -> NDArray[np.bool_]:
+    """Which of these users see something else than before the stamp, maybe; `outboxes`: if some of those changed."""
+    found = np.zeros(numbers.size, np.bool_)
+    for index in range(numbers.size):
+        row = reader_row(s, numbers[index])
+        if row != NONE:
+            found[index] = user_at(s, row)["stamp"] > since
+            if outboxes and not found[index]:
+                for one in lists(s, row):
+                    found[index] |= user_at(s, one)["stamp"] > since
+    return found

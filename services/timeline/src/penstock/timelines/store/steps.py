@@ -8,13 +8,14 @@ and a reader of it; DONE where there is nothing left.
 from __future__ import annotations
 
 from penstock.timelines.store import changes as of
+from penstock.timelines.store.admission import admit
 from penstock.timelines.store.blocks import HEADS_AT, KINDS, SLABS, SLABS_USED, WORDS_AT
 from penstock.timelines.store.changes import changed_at, operation_at
 from penstock.timelines.store.compiled import jit
 from penstock.timelines.store.followees import add_followee, remove_followee, room_for_followee
-from penstock.timelines.store.inbox import insert, raise_floor, remove, remove_author
-from penstock.timelines.store.layout import ADDED, ENTRIES, NONE, STAMP, Int, add, inboxes, post_at, user_at
-from penstock.timelines.store.memory import half, put_half
+from penstock.timelines.store.inbox import raise_floor, remove, remove_author
+from penstock.timelines.store.layout import NONE, STAMP, USER_BYTES, USERS_AT, Int, inboxes, post_at, user_at
+from penstock.timelines.store.memory import FETCH_AHEAD, fetch, half
 from penstock.timelines.store.resolve import DONE
 from penstock.timelines.store.rows import release_entry, suspect
 from penstock.timelines.store.tables import post_slots
@@ -48,18 +49,18 @@ def withdraw(s: Int, c: Int, data: Int) -> None:
     for index in range(word(c, of.OPS)):
         operation = operation_at(c, index)
         if operation["op"] == of.WITHDRAWN:
-            readers = word(c, of.READERS_AT) + 4 * operation["first"]
             for post in range(operation["posts"]):
                 number = number_at(data, operation["posts_at"] + post * of.NUMBER_BYTES)
                 for slot in post_slots(s, number):
-                    withdraw_one(s, slot, readers, operation["readers"])
+                    withdraw_one(s, c, slot, operation["first"], operation["readers"])
 
 
 @jit
-def withdraw_one(s: Int, slot: Int, readers: Int, count: Int) -> None:
+def withdraw_one(s: Int, c: Int, slot: Int, first: Int, count: Int) -> None:
     post_at(s, slot)["entries"] += 1  # or else it might be gone before the last reader was looked at
-    for reader in range(count):
-        row = half(readers, reader)
+    for reader in range(first, first + count):
+        fetch_inbox(s, c, reader)
+        row = half(word(c, of.READERS_AT), reader)
         if row != NONE:
             remove(s, row, slot)
     release_entry(s, slot)
@@ -94,8 +95,9 @@ def spread(s: Int, c: Int, start: Int, reader: Int) -> tuple[Int, Int]:
                 # An inbox may grow through all kinds of blocks.
                 if word(word(arena, HEADS_AT), SLABS_USED) + word(arena, KINDS) > word(arena, SLABS):
                     return index, at
+                fetch_inbox(s, c, operation["first"] + at)
                 row = half(readers, at)
-                spread_to(s, row, slots, posts)
+                admit(s, row, slots, posts)
                 if operation["older_left_out"] != 0:
                     raise_floor(s, row, half(slots, 0))
         reader = 0
@@ -103,20 +105,11 @@ def spread(s: Int, c: Int, start: Int, reader: Int) -> tuple[Int, Int]:
 
 
 @jit
-def spread_to(s: Int, row: Int, slots: Int, posts: Int) -> None:
-    """Posts, oldest first, into one inbox."""
-    user, words = user_at(s, row), word(inboxes(s), WORDS_AT)
-    for index in range(posts):
-        slot = half(slots, index)
-        post = post_at(s, slot)
-        time_us, count = post["time_us"], user["count"]
-        if time_us > user["newest_us"] and count < user["room"]:
-            put_half(words, user["block"] + count, slot)
-            user["count"] = count + 1
-            user["newest_us"] = time_us
-            user["stamp"] = word(s, STAMP)
-            post["entries"] += 1
-            add(s, ADDED, 1)
-            add(s, ENTRIES, 1)
-        else:
-            insert(s, row, slot)
+def fetch_inbox(s: Int, c: Int, reader: Int) -> None:
+    """Of a reader who comes soon."""
+    readers, last = word(c, of.READERS_AT), word(c, of.READERS) - 1
+    row = half(readers, min(reader + FETCH_AHEAD, last))
+    if row != NONE:
+        user = user_at(s, row)
+        fetch(word(inboxes(s), WORDS_AT) + 4 * (user["block"] + user["count"]))
+    fetch(word(s, USERS_AT) + USER_BYTES * half(readers, min(reader + 2 * FETCH_AHEAD, last)))

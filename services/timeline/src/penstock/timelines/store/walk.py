@@ -27,10 +27,10 @@ def walk(data: Int, size: Int, c: Int) -> Int:
     while at < size:
         put(c, of.FAULT_AT, at)
         tag, at = varint(data, at, size)
-        if at >= 0 and tag in {8, 16, 24, 32, 40}:
+        if at >= 0 and tag in (8, 16, 24, 32, 40):
             value, at = varint(data, at, size)
             put(c, (tag >> 3) - 1, value)
-        elif at >= 0 and tag in {50, 58}:
+        elif at >= 0 and tag in (50, 58):
             start, at = span(data, at, size)
             if at < 0:
                 return of.NOT_PROTOBUF
@@ -78,7 +78,7 @@ def walk_author(data: Int, at: Int, end: Int, c: Int) -> Int:
     while at < end:
         put(c, of.FAULT_AT, at)
         tag, at = varint(data, at, end)
-        if at >= 0 and tag in {10, 18, 26, 34, 42, 50}:
+        if at >= 0 and tag in (10, 18, 26, 34, 42, 50):
             start, at = span(data, at, end)
             if at < 0:
                 return of.NOT_PROTOBUF

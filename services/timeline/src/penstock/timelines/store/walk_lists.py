@@ -31,7 +31,7 @@ def skipped(data: Int, tag: Int, at: Int, end: Int) -> Int:
         _, at = varint(data, at, end)
     elif wire == 2:
         _, at = span(data, at, end)
-    elif wire in {1, 5}:
+    elif wire in (1, 5):
         at += 8 if wire == 1 else 4
         at = at if at <= end else -1
     else:
@@ -53,7 +53,7 @@ def walk_post(data: Int, at: Int, end: Int, c: Int, author: Int) -> Int:
     post["id_at"] = post["id_size"] = post["by_at"] = post["by_size"] = 0
     while at < end:
         tag, at = varint(data, at, end)
-        if at >= 0 and tag in {10, 18}:
+        if at >= 0 and tag in (10, 18):
             start, at = span(data, at, end)
             if tag == 10:
                 post["id_at"] = start
@@ -86,7 +86,7 @@ def walk_operation(data: Int, tag: Int, at: Int, end: Int, c: Int, author: Int) 
     operation["posts_at"] = word(c, of.INDEXES)
     operation["posts"] = operation["outbox"] = operation["older_left_out"] = 0
     code = of.OK
-    if tag in {18, 34}:
+    if tag in (18, 34):
         operation["op"] = of.UNFOLLOWED if tag == 18 else of.FOLLOWED
         operation["readers_at"] = at
         operation["readers"] = end - at
@@ -109,7 +109,7 @@ def walk_withdrawal(data: Int, at: Int, end: Int, c: Int, row: Int) -> Int:
     operation = operation_at(c, row)
     while at < end:
         tag, at = varint(data, at, end)
-        if at >= 0 and tag in {10, 18}:
+        if at >= 0 and tag in (10, 18):
             start, at = span(data, at, end)
             if tag == 10:
                 operation["posts_at"] = start
@@ -152,7 +152,7 @@ def walk_spread(data: Int, at: Int, end: Int, c: Int, row: Int) -> Int:
             start, at = span(data, at, end)
             operation["readers_at"] = start
             operation["readers"] = at - start
-        elif at >= 0 and tag in {24, 32}:
+        elif at >= 0 and tag in (24, 32):
             flag, at = varint(data, at, end)
             if tag == 24:
                 operation["outbox"] = flag != 0
