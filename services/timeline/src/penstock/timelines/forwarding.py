@@ -18,8 +18,16 @@ from penstock.timelines.ownership import Ownership
 
 FORWARDED = "penstock-forwarded"
 PASSED_ON = ("traceparent",)
-# Of what a replica answers: a page is cut at 3 MiB, but many of them come together.
-ANSWER_BYTES_MAX = 1 << 30
+OPTIONS = (
+    # A page is cut at 3 MiB, but many of them come together.
+    ("grpc.max_receive_message_length", 1 << 30),
+    # A replica that restarts is gone for seconds; gRPC would soon look for it every two minutes only.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 1_000),  # in truth the least time that an attempt is given
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+)
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Unary: TypeAlias = "grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]"
 Streaming: TypeAlias = "grpc.aio.UnaryStreamMultiCallable[bytes, bytes]"
@@ -85,11 +93,11 @@ class Forwarding:
 
     def _channel(self, owner: int) -> grpc.aio.Channel:
         if owner not in self._channels:
-            address, options = self._peers[owner], [("grpc.max_receive_message_length", ANSWER_BYTES_MAX)]
+            address = self._peers[owner]
             if self._credentials is None:
-                self._channels[owner] = grpc.aio.insecure_channel(address, options)
+                self._channels[owner] = grpc.aio.insecure_channel(address, OPTIONS)
             else:
-                self._channels[owner] = grpc.aio.secure_channel(address, self._credentials, options)
+                self._channels[owner] = grpc.aio.secure_channel(address, self._credentials, OPTIONS)
         return self._channels[owner]
 
     def _path(self, method: str) -> str:

@@ -97,7 +97,7 @@ def gone(place: str, what: str) -> str:
         f"{place} is needed {what}: deliveries were deleted (retention) before this replica applied them, and timelines"
         " made from the rest would lack posts. Nothing is served. To make all timelines anew from the tables: stop the"
         " join and all replicas, delete the topic of deliveries, start the replicas, and start the join with a new"
-        " checkpoint, which is a new epoch (docs/runbook.md: the deliveries no longer reach back)."
+        " checkpoint, which is a new epoch (docs/runbook.md: start the join with a new checkpoint)."
     )
 
 

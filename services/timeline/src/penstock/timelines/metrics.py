@@ -24,8 +24,9 @@ class Metrics:
     def _deliveries(self, registry: CollectorRegistry) -> None:
         self.deliveries = Counter(
             "penstock_timeline_deliveries",
-            "Records of timeline.deliveries.v1 by what became of them: applied, duplicate (the join ran a batch again,"
-            " harmless), old_epoch (a former life of the join still writes: two joins run, end the older one).",
+            "Records of timeline.deliveries.v1 by what became of them: applied, or dropped because they had been"
+            " applied (the join ran a batch again, harmless) or are of a former life of the join (if it goes on, two"
+            " joins run: end the older one).",
             ("outcome",),
             registry=registry,
         )

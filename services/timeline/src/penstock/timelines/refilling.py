@@ -56,11 +56,12 @@ class Refilling:
             raise KafkaException(self._broken)
         if now < self._next_look:
             return
+        began = monotonic()
         for held in holdings:
             waits = held.partition.refilling > 0 or self._desk.waits(held.number)
             if waits and held.lag <= BEHIND:
                 self._desk.look(held.number, held.partition.refills(), now)
-        self._next_look = now + max(LOOK_EVERY_S, LOOK_SHARE * (monotonic() - now))
+        self._next_look = now + max(LOOK_EVERY_S, LOOK_SHARE * (monotonic() - began))
         self._count()
 
     def _send(self, shard: int, key: bytes, message: bytes, told: Told) -> None:

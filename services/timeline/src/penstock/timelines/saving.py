@@ -41,23 +41,26 @@ class Saving:
         self._age_s = age_s
         self._failpoint = failpoint
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="snapshot")
-        self._writing: Future[None] | None = None
+        self._writing: tuple[Held, Future[bool]] | None = None
 
     def look(self, holdings: Holdings, now: float) -> None:
         """Begins to save the partition that needs it most, if one does and none is being saved."""
-        if self._folder is None or (self._writing is not None and not self._writing.done()):
+        if self._folder is None or (self._writing is not None and not self._writing[1].done()):
             return
+        self._settle()
         due = [held for held in holdings if self._is_due(held, now)]
         if due:
-            self._writing = self._save(max(due, key=lambda held: (held.changed_since_save, now - held.saved_at)), now)
+            self._save(max(due, key=lambda held: (held.changed_since_save, now - held.saved_at)), now)
 
     def finish(self, holdings: Holdings, now: float) -> None:
         """The last snapshots: of all that has changed. Returns when they are written."""
         if self._folder is None:
             return
+        self._settle()
         for held in holdings:
             if held.records_since_save:
-                self._save(held, now).result()
+                self._save(held, now)
+                self._settle()
         self._writer.shutdown()
 
     def _is_due(self, held: Held, now: float) -> bool:
@@ -65,16 +68,22 @@ class Saving:
             return True
         return held.records_since_save > 0 and now - held.saved_at >= self._age_s
 
-    def _save(self, held: Held, now: float) -> Future[None]:
+    def _settle(self) -> None:
+        """Waits for the one under way. One that could not be written is due again after a while."""
         if self._writing is not None:
-            self._writing.result()
+            held, written = self._writing
+            self._writing = None
+            if not written.result():
+                held.records_since_save += 1
+
+    def _save(self, held: Held, now: float) -> None:
         image, position = held.partition.image(), held.partition.next_offset
         self._failpoint("image_taken")
         held.changed_since_save = held.records_since_save = 0
         held.saved_at = now
-        return self._writer.submit(self._write, image, held.origin, position)
+        self._writing = held, self._writer.submit(self._write, image, held.origin, position)
 
-    def _write(self, image: Image, origin: Origin, position: int) -> None:
+    def _write(self, image: Image, origin: Origin, position: int) -> bool:
         began = monotonic()
         path = recovery.paths(self._folder, origin)[0]
         try:
@@ -82,7 +91,7 @@ class Saving:
         except OSError as error:
             self._metrics.snapshots.labels("failed").inc()
             logger.error("no snapshot of partition %d was written: %s", origin.partition, error)  # noqa: TRY400
-            return
+            return False
         took_s = monotonic() - began
         self._metrics.snapshots.labels("written").inc()
         self._metrics.snapshot_seconds.observe(took_s)
@@ -90,3 +99,4 @@ class Saving:
         logger.info(
             "partition %d is saved up to offset %d: %d bytes in %.2f s", origin.partition, position, size, took_s
         )
+        return True
