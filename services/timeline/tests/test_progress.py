@@ -9,9 +9,12 @@ from penstock.timelines.progress import Progress
 DELIVERIES, POSTS, FOLLOWS = "timeline.deliveries.v1", "tables.posts.v1", "tables.follows.v1"
 
 
-def told(query: str, reflects: dict[tuple[str, int], int], delivered: dict[int, int], prefix: str = "") -> bytes:
+def told(
+    query: str, reflects: dict[tuple[str, int], int], delivered: dict[int, int], prefix: str = "", started_us: int = 0
+) -> bytes:
     return JoinProgress(
         query=query,
+        started_us=started_us,
         reflects=[Position(topic=prefix + topic, partition=n, offset=at) for (topic, n), at in reflects.items()],
         delivered=[Position(topic=prefix + DELIVERIES, partition=n, offset=at) for n, at in delivered.items()],
     ).SerializeToString()
@@ -39,6 +42,13 @@ def test_the_newest_of_a_query_counts_though_it_began_again() -> None:
     progress.take(told("timelines", {(POSTS, 0): 1}, {0: 12}), b"timelines")
     assert progress.needed({(POSTS, 0): 4}, 0) is None
     assert progress.needed({(POSTS, 0): 1}, 0) == 12
+
+
+def test_a_process_that_was_replaced_is_not_believed() -> None:
+    progress = Progress(DELIVERIES)
+    progress.take(told("timelines", {(POSTS, 0): 1}, {0: 12}, started_us=2), b"timelines")
+    progress.take(told("timelines", {(POSTS, 0): 4}, {0: 13}, started_us=1), b"timelines")
+    assert progress.needed({(POSTS, 0): 4}, 0) is None
 
 
 def test_one_query_must_reflect_all_of_it() -> None:

@@ -11,8 +11,8 @@ from penstock.topics import load
 def test_that_positions_are_the_last_offsets_and_named_as_on_the_map() -> None:
     topics = load().for_tables(load_pipeline().tables).prefixed("a-")
     offsets = {"a-tables.posts.v1": {"1": 7, "0": 0}, "a-timeline.refills.v1": {"0": 1}}
-    record = progress_of({"batchId": 5, "sources": [{"endOffset": json.dumps(offsets)}]}, [3, 0, 9], topics)
-    assert (record.query, record.batch) == ("timelines", 5)
+    record = progress_of({"batchId": 5, "sources": [{"endOffset": json.dumps(offsets)}]}, [3, 0, 9], topics, 77)
+    assert (record.query, record.batch, record.started_us) == ("timelines", 5, 77)
     assert list(record.reflects) == [
         Position(topic="tables.posts.v1", partition=1, offset=6),
         Position(topic="timeline.refills.v1", partition=0, offset=0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -41,7 +42,8 @@ def _timeline_topics(pipeline: Pipeline, topics: TopicMap) -> list[str]:
 
 
 def _tell_timelines(config: Config, topics: TopicMap, metrics: Metrics) -> OnProgress:
-    return ProgressTeller(config.kafka, topics, metrics.progress_failures.labels(timelines.NAME).inc).tell
+    failed = metrics.progress_failures.labels(timelines.NAME).inc
+    return ProgressTeller(config.kafka, topics, time.time_ns() // 1000, failed).tell
 
 
 JOBS = {

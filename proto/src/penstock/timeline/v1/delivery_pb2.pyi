@@ -340,10 +340,13 @@ class JoinProgress(_message.Message):
     BATCH_FIELD_NUMBER: _builtins.int
     REFLECTS_FIELD_NUMBER: _builtins.int
     DELIVERED_FIELD_NUMBER: _builtins.int
+    STARTED_US_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The name of the query."""
     batch: _builtins.int
     """Running number of the query's batches; starts again where the query does with a new checkpoint."""
+    started_us: _builtins.int
+    """When the process began that tells this. One that began earlier has been replaced: it is not believed any more."""
     @_builtins.property
     def reflects(self) -> _containers.RepeatedCompositeFieldContainer[_event_pb2.Position]:
         """The last offset of each input partition that deliveries reflect."""
@@ -359,10 +362,11 @@ class JoinProgress(_message.Message):
         batch: _builtins.int = ...,
         reflects: _abc.Iterable[_event_pb2.Position] | None = ...,
         delivered: _abc.Iterable[_event_pb2.Position] | None = ...,
+        started_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "delivered", b"delivered", "query", b"query", "reflects", b"reflects"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "delivered", b"delivered", "query", b"query", "reflects", b"reflects", "started_us", b"started_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

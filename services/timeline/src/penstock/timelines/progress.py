@@ -3,7 +3,8 @@
 In:  the records of timeline.progress.v1; the newest of each query counts.
 Out: whether deliveries reflect given records of the tables' topics, and if so, up to where a timeline partition must be
      applied to show them.
-A query that starts with a new checkpoint begins at the start again, and so does what is known of it.
+A query that starts with a new checkpoint begins at the start again, and so does what is known of it. Of two processes
+that run one query, the one that began later counts: the deliveries of the other are dropped too.
 Use from one thread, or with whole objects: `take` replaces, nothing is changed in place.
 """
 
@@ -23,6 +24,7 @@ Place = tuple[str, int]  # a topic, by its name on the map, and a partition
 class Reached:
     """One query: the last offset of each place that is reflected, and that was written."""
 
+    started_us: int
     reflects: Mapping[Place, int]
     delivered: Mapping[Place, int]
 
@@ -47,7 +49,11 @@ class Progress:
                 told = JoinProgress.FromString(record)
             except DecodeError as error:
                 raise BrokenLogError("a record of timeline.progress.v1 is no JoinProgress") from error
+            known = self._queries.get(told.query)
+            if known is not None and told.started_us < known.started_us:
+                return
             reached = Reached(
+                told.started_us,
                 {(self._named(at.topic), at.partition): at.offset for at in told.reflects},
                 {(self._named(at.topic), at.partition): at.offset for at in told.delivered},
             )

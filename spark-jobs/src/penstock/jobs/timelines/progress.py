@@ -25,7 +25,8 @@ TIMEOUT_S = 10.0
 
 
 class ProgressTeller:
-    def __init__(self, kafka: Mapping[str, str], topics: TopicMap, failed: Callable[[], None]) -> None:
+    def __init__(self, kafka: Mapping[str, str], topics: TopicMap, started_us: int, failed: Callable[[], None]) -> None:
+        self._started_us = started_us
         self._topics = topics
         self._failed = failed
         self._asker = Consumer({**kafka, "group.id": "penstock-timelines-progress"}, logger=logger)  # commits nothing
@@ -36,7 +37,7 @@ class ProgressTeller:
 
     def tell(self, progress: Mapping[str, Any]) -> None:
         try:
-            record = progress_of(progress, self._ends(), self._topics)
+            record = progress_of(progress, self._ends(), self._topics, self._started_us)
             self._producer.produce(
                 self._topics.kafka_name(TOPIC), record.SerializeToString(), NAME.encode(), on_delivery=self._told
             )
@@ -55,10 +56,10 @@ class ProgressTeller:
             self._failed()
 
 
-def progress_of(progress: Mapping[str, Any], ends: list[int], topics: TopicMap) -> JoinProgress:
+def progress_of(progress: Mapping[str, Any], ends: list[int], topics: TopicMap, started_us: int) -> JoinProgress:
     """Positions name topics as the map does, and the last offset that is included."""
     names = {topics.kafka_name(name): name for name in topics.topics}
-    record = JoinProgress(query=NAME, batch=int(progress["batchId"]))
+    record = JoinProgress(query=NAME, batch=int(progress["batchId"]), started_us=started_us)
     for source in progress["sources"]:
         for topic, read in offsets(source["endOffset"]).items():
             for partition, end in sorted(read.items()):
