@@ -12,14 +12,19 @@ from collections.abc import Iterable, Iterator
 
 def varint(value: int) -> bytes:
     """Of a number that is not negative."""
-    if value < 0x80:
-        return bytes((value,))
+    return _SMALL[value] if value < len(_SMALL) else _varint(value)
+
+
+def _varint(value: int) -> bytes:
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     out.append(value)
     return bytes(out)
+
+
+_SMALL = [_varint(value) for value in range(1 << 12)]  # sizes of posts are small, and a page has many of them
 
 
 def tag(number: int) -> bytes:
