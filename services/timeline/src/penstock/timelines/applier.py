@@ -146,6 +146,7 @@ class Applier:
         self._ring(())
 
     def _apply_chunk(self, held: Held, chunk: Sequence[Record]) -> None:
+        held.lock.let_readers_in()
         with held.lock:
             for record in chunk:
                 self._apply_one(held, record)
