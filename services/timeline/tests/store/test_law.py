@@ -151,5 +151,5 @@ class Timelines(RuleBasedStateMachine):
             self.everybody_sees_their_timeline()
 
 
-Timelines.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
+Timelines.TestCase.settings = settings(max_examples=40, stateful_step_count=30)
 TestTimelines = Timelines.TestCase

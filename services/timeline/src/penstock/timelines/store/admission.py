@@ -6,6 +6,7 @@ Compiled. Needs room for a few blocks.
 
 from __future__ import annotations
 
+import numpy as np
 from penstock.timelines.store.blocks import WORDS_AT, kind_for
 from penstock.timelines.store.compiled import jit
 from penstock.timelines.store.inbox import drop_oldest, put_entry, replace, set_room
@@ -19,12 +20,11 @@ from penstock.timelines.store.layout import (
     STAMP,
     TRIMMED,
     Int,
-    add,
     inboxes,
     post_at,
     user_at,
 )
-from penstock.timelines.store.memory import half, put_half
+from penstock.timelines.store.memory import add, half, put_half
 from penstock.timelines.store.order import older, position, same_place
 from penstock.timelines.store.rows import release_entry, set_floor
 from penstock.wire.memory import word
@@ -63,7 +63,7 @@ def admit(s: Int, row: Int, slots: Int, posts: Int) -> None:
 def insert(s: Int, row: Int, slot: Int) -> None:
     """Anywhere."""
     user, words = user_at(s, row), word(inboxes(s), WORDS_AT)
-    if user["floor"] != NONE and older(s, slot, user["floor"]):
+    if user["floor"] != NONE and older(s, slot, np.int64(user["floor"])):
         return
     count = user["count"]
     at = position(s, user["block"], count, slot)
@@ -92,7 +92,7 @@ def admit_merged(s: Int, row: Int, slots: Int, posts: Int) -> None:
     """Many posts, anywhere."""
     user = user_at(s, row)
     first = 0
-    while first < posts and user["floor"] != NONE and older(s, half(slots, first), user["floor"]):
+    while first < posts and user["floor"] != NONE and older(s, half(slots, first), np.int64(user["floor"])):
         first += 1
     total = merge_newest(s, row, slots, first, posts)
     over = total > word(s, ROOM)

@@ -72,7 +72,7 @@ def block_size(b: Int, kind: Int) -> Int:
 @jit
 def kind_for(b: Int, count: Int) -> Int:
     """The smallest kind of block that has room for so many."""
-    kind = 0
+    kind = np.int64(0)
     while block_size(b, kind) < count:
         kind += 1
     return kind
@@ -118,7 +118,7 @@ def take_block(b: Int, kind: Int, owner: Int) -> Int:
         if slab == NONE or used == slab_words // words:
             fresh = word(heads, SLAB_FREE)
             if fresh == NONE:
-                fresh = take_slabs(b, 1)
+                fresh = take_slabs(b, np.int64(1))
             else:
                 put(heads, SLAB_FREE, half(links, fresh))
             put_half(links, fresh, slab)

@@ -5,6 +5,7 @@ Compiled. `add_followee` needs `room_for_followee` asked before.
 
 from __future__ import annotations
 
+import numpy as np
 from penstock.timelines.store.blocks import WORDS_AT, block_size, fits, give_block, kind_for, take_block
 from penstock.timelines.store.compiled import jit
 from penstock.timelines.store.layout import NONE, Bool, Int, followees, user_at
@@ -35,7 +36,9 @@ def followee_position(s: Int, row: Int, author: Int) -> Int:
 @jit
 def full(s: Int, row: Int) -> Bool:
     user = user_at(s, row)
-    return user["followees_kind"] == NONE or user["followees"] == block_size(followees(s), user["followees_kind"])
+    return user["followees_kind"] == NONE or user["followees"] == block_size(
+        followees(s), np.int64(user["followees_kind"])
+    )
 
 
 @jit
@@ -56,7 +59,7 @@ def set_followees_room(s: Int, row: Int, kind: Int) -> None:
     user["followees_block"] = moved
     user["followees_kind"] = kind
     if before != NONE:
-        give_block(arena, before, block)
+        give_block(arena, np.int64(before), block)
 
 
 @jit
@@ -98,7 +101,7 @@ def shrink_followees(s: Int, row: Int) -> None:
     if count == 0:
         if user["followees_kind"] != NONE:
             set_followees_room(s, row, NONE)
-    elif 4 * count < block_size(arena, user["followees_kind"]):
+    elif 4 * count < block_size(arena, np.int64(user["followees_kind"])):
         kind = kind_for(arena, count + count // 2)
         if kind < user["followees_kind"] and fits(arena, kind):
             set_followees_room(s, row, kind)

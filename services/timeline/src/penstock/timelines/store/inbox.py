@@ -8,6 +8,7 @@ Compiled. What makes an inbox longer needs room for a few blocks.
 
 from __future__ import annotations
 
+import numpy as np
 from penstock.timelines.store.blocks import WORDS_AT, block_size, fits, give_block, kind_for, take_block
 from penstock.timelines.store.compiled import jit
 from penstock.timelines.store.layout import (
@@ -22,12 +23,11 @@ from penstock.timelines.store.layout import (
     TRIMMED,
     WRITERS_AT,
     Int,
-    add,
     inboxes,
     post_at,
     user_at,
 )
-from penstock.timelines.store.memory import FETCH_AHEAD, fetch, half, move, put_half
+from penstock.timelines.store.memory import FETCH_AHEAD, add, fetch, half, move, put_half
 from penstock.timelines.store.order import older, position
 from penstock.timelines.store.rows import release_entry, set_floor, suspect
 from penstock.wire.memory import word
@@ -46,7 +46,7 @@ def set_room(s: Int, row: Int, kind: Int) -> None:
     user["kind"] = kind
     user["room"] = room
     if before != NONE:
-        give_block(arena, before, block)
+        give_block(arena, np.int64(before), block)
 
 
 @jit
@@ -117,7 +117,7 @@ def remove(s: Int, row: Int, slot: Int) -> None:
     if at == count or half(begin, at) != slot:
         return
     move(begin + 4 * at, begin + 4 * (at + 1), 4 * (count - 1 - at))
-    note_removed(s, row, 1)
+    note_removed(s, row, np.int64(1))
     release_entry(s, slot)
 
 
@@ -153,7 +153,7 @@ def note_removed(s: Int, row: Int, gone: Int) -> None:
 def raise_floor(s: Int, row: Int, slot: Int) -> None:
     """Posts that are older than this one may be missing from now on."""
     user = user_at(s, row)
-    if user["floor"] != NONE and not older(s, user["floor"], slot):
+    if user["floor"] != NONE and not older(s, np.int64(user["floor"]), slot):
         return
     drop = position(s, user["block"], user["count"], slot)
     set_floor(s, row, slot)

@@ -15,7 +15,6 @@ from typing import Any, Final
 import numpy as np
 from penstock.timelines.store.compiled import jit
 from penstock.timelines.store.memory import rows
-from penstock.wire.memory import put, word
 
 # In compiled code a machine's number; mypy cannot tell which.
 Int = Any
@@ -59,7 +58,7 @@ POST: Final = np.dtype(
     ]
 )
 AUTHOR: Final = np.dtype(
-    [("hash", "u8"), ("at", "i8"), ("size", "i4"), ("shard", "i4"), ("outbox", "i4"), ("unused", "i4")]
+    [("hash", "i8"), ("at", "i8"), ("size", "i4"), ("shard", "i4"), ("outbox", "i4"), ("unused", "i4")]
 )
 
 # The table. Addresses, and sizes of what they are the addresses of.
@@ -84,12 +83,6 @@ POST_BYTES: Final = POST.itemsize
 user_at = rows(USER, USERS_AT)
 post_at = rows(POST, POSTS_AT)
 author_at = rows(AUTHOR, AUTHORS_AT)
-
-
-@jit
-def add(s: Int, place: Int, some: Int) -> None:
-    """To a counter."""
-    put(s, place, word(s, place) + some)
 
 
 @jit

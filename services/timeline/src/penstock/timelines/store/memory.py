@@ -73,6 +73,18 @@ def _put_half(typing: Any, base: Any, index: Any, value: Any) -> tuple[Any, Code
     return types.void(types.int64, types.int64, types.int64), store
 
 
+def _add(typing: Any, base: Any, index: Any, value: Any) -> tuple[Any, Codegen]:
+    """Adds to the int64 number `index` of the array at the address `base`."""
+
+    def change(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+        base, index, value = arguments
+        pointer = _pointer(builder, base, builder.shl(index, ir.Constant(WORD, 3)), WORD)
+        builder.store(builder.add(builder.load(pointer), value), pointer)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), change
+
+
 def _move(typing: Any, to: Any, source: Any, size: Any) -> tuple[Any, Codegen]:
     """Moves bytes from one address to another; they may overlap."""
 
@@ -100,5 +112,6 @@ def _fetch(typing: Any, address: Any) -> tuple[Any, Codegen]:
 
 half = cast(Callable[[int, int], int], intrinsic(_half))
 put_half = cast(Callable[[int, int, int], None], intrinsic(_put_half))
+add = cast(Callable[[int, int, int], None], intrinsic(_add))
 move = cast(Callable[[int, int, int], None], intrinsic(_move))
 fetch = cast(Callable[[int], None], intrinsic(_fetch))

@@ -7,6 +7,7 @@ Compiled. Whoever takes a piece has made sure that there is room for it (`piece_
 
 from __future__ import annotations
 
+import numpy as np
 from penstock.timelines.store.compiled import jit
 from penstock.timelines.store.layout import NONE, POOL_AT, POOL_FREE_AT, POOL_USED, Int
 from penstock.timelines.store.memory import move
@@ -20,7 +21,7 @@ _SMALL_KINDS = 64  # up to 1,024 bytes
 def piece_kind(size: Int) -> Int:
     if size <= _STEP * _SMALL_KINDS:
         return max((size + _STEP - 1) // _STEP, 1)
-    kind = _SMALL_KINDS
+    kind = np.int64(_SMALL_KINDS)
     while kind_bytes(kind) < size:
         kind += 1
     return kind

@@ -57,11 +57,11 @@ def resolve_authors(s: Int, c: Int, data: Int) -> None:
     table, places = word(s, AUTHOR_TABLE_AT), word(s, AUTHOR_PLACES)
     for index in range(word(c, of.AUTHORS)):
         author = changed_at(c, index)
-        author["row"] = np.int64(name_hash(s, data + author["name_at"], author["name_size"]))
+        author["row"] = name_hash(s, data + author["name_at"], author["name_size"])
         fetch(table + 4 * home(s, author["row"], places))
     for index in range(word(c, of.AUTHORS)):
         author = changed_at(c, index)
-        name, size, hashed = data + author["name_at"], author["name_size"], np.uint64(author["row"])
+        name, size, hashed = data + author["name_at"], author["name_size"], author["row"]
         row = find_author(s, hashed, name, size)
         if row == NONE:
             row = new_author(s, hashed, name, size)

@@ -21,12 +21,11 @@ from penstock.timelines.store.layout import (
     USERS,
     WRITERS_AT,
     Int,
-    add,
     author_at,
     post_at,
     user_at,
 )
-from penstock.timelines.store.memory import put_half
+from penstock.timelines.store.memory import add, put_half
 from penstock.timelines.store.pool import give_piece, take_piece
 from penstock.timelines.store.tables import enter_author, enter_post, enter_user, strike_post
 from penstock.wire.memory import byte, put, word
@@ -97,7 +96,7 @@ def new_post(s: Int, number: Int, time_us: Int, author: Int, payload: Int, size:
 @jit
 def free_slot(s: Int, slot: Int) -> None:
     post = post_at(s, slot)
-    give_piece(s, post["at"], post["size"])
+    give_piece(s, post["at"], np.int64(post["size"]))
     post["next"] = word(s, SLOT_FREE)
     put(s, SLOT_FREE, slot)
     add(s, POSTS, -1)
@@ -130,7 +129,7 @@ def set_floor(s: Int, row: Int, slot: Int) -> None:
         post = post_at(s, before)
         post["floors"] -= 1
         if post["floors"] == 0 and post["entries"] == 0:
-            free_slot(s, before)
+            free_slot(s, np.int64(before))
 
 
 @jit

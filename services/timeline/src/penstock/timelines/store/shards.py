@@ -31,12 +31,12 @@ class Verdict(Enum):
 def verdict(shard: int, last: Step | None, step: Step) -> Verdict:
     if last is not None and step <= last:
         return Verdict.DROP
-    same_batch = last is not None and step[:2] == last[:2]
-    if step.part != (last.part + 1 if last is not None and same_batch else 0):
-        after = "its first record" if last is None else f"epoch {last.epoch}, batch {last.batch}, part {last.part}"
+    expected = last.part + 1 if last is not None and step[:2] == last[:2] else 0
+    if step.part != expected:
+        after = "nothing" if last is None else f"epoch {last.epoch}, batch {last.batch}, part {last.part}"
         raise OutOfOrderError(
             f"shard {shard}: epoch {step.epoch}, batch {step.batch}, part {step.part} came after {after}: "
-            f"part {last.part + 1 if last is not None and same_batch else 0} is missing"
+            f"part {expected} is missing"
         )
     if last is not None and step.epoch > last.epoch:
         return Verdict.FORGET_AND_APPLY

@@ -67,7 +67,7 @@ def find_user(s: Int, number: Int) -> Int:
 @jit
 def enter_user(s: Int, row: Int) -> None:
     places = word(s, USER_PLACES)
-    enter(word(s, USER_TABLE_AT), places, home(s, user_at(s, row)["number"], places), row)
+    enter(word(s, USER_TABLE_AT), places, home(s, np.int64(user_at(s, row)["number"]), places), row)
 
 
 @jit
@@ -90,7 +90,7 @@ def name_hash(s: Int, name: Int, size: Int) -> Int:
                 some = some << 8 | byte(name, index)
         value = (value ^ np.uint64(some)) * _MIXING
         value ^= value >> np.uint64(29)
-    return value
+    return np.int64(value)
 
 
 @jit
@@ -127,7 +127,7 @@ def enter_authors(s: Int) -> None:
     """Hashed anew: the salt may be another one."""
     for row in range(word(s, AUTHORS)):
         author = author_at(s, row)
-        author["hash"] = name_hash(s, word(s, POOL_AT) + author["at"], author["size"])
+        author["hash"] = name_hash(s, word(s, POOL_AT) + author["at"], np.int64(author["size"]))
         enter_author(s, row)
 
 
@@ -170,7 +170,7 @@ def post_slots(s: Int, number: Int) -> NDArray[np.int64]:
 @jit
 def enter_post(s: Int, slot: Int) -> None:
     places = word(s, POST_PLACES)
-    enter(word(s, POST_TABLE_AT), places, home(s, post_at(s, slot)["number"], places), slot)
+    enter(word(s, POST_TABLE_AT), places, home(s, np.int64(post_at(s, slot)["number"]), places), slot)
 
 
 @jit
@@ -185,7 +185,7 @@ def strike_post(s: Int, slot: Int) -> None:
     """Takes the slot out, and moves others up so that no search ends too early."""
     table, places = word(s, POST_TABLE_AT), word(s, POST_PLACES)
     last = places - 1
-    hole = home(s, post_at(s, slot)["number"], places)
+    hole = home(s, np.int64(post_at(s, slot)["number"]), places)
     while half(table, hole) != slot:
         hole = (hole + 1) & last
     place = hole
@@ -194,7 +194,7 @@ def strike_post(s: Int, slot: Int) -> None:
         other = half(table, place)
         if other == NONE:
             break
-        wanted = home(s, post_at(s, other)["number"], places)
+        wanted = home(s, np.int64(post_at(s, other)["number"]), places)
         if (place - wanted) & last >= (place - hole) & last:
             put_half(table, hole, other)
             hole = place
