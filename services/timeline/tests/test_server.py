@@ -90,7 +90,8 @@ def test_reads_pages_batches_and_descriptions(stack: Stack) -> None:
     mine = partition_of(user_number("reader"), 8)
     assert int.from_bytes(hashed.partitions[mine].content_hash, "little")
     assert stack.metric(service, "penstock_timeline_entries_total", change="added") == 40
-    assert stack.metric(service, "grpc_server_handled_total", grpc_method="GetTimeline", grpc_code="OK") >= 3
+    while stack.metric(service, "grpc_server_handled_total", grpc_method="GetTimeline", grpc_code="OK") < 3:
+        pass  # calls are counted in a pool, which is emptied now and then
     assert stack.supervisor.end("timeline") == 0
 
 

@@ -22,7 +22,7 @@ from penstock.tables.v1.row_change_pb2 import Op, RowChange
 from penstock.timelines.store import Partition
 from penstock.timelines.store import Shape as StoreShape
 from penstock.topics import murmur2_partition
-from timeline_oracle import canonical_hash, timeline
+from timeline_definition import canonical_hash, timeline
 
 ROWS = Rows(load())
 # Few of each, so that things meet: rows again and again, versions of one microsecond, the end of an inbox.

@@ -16,7 +16,7 @@ import numpy as np
 from penstock.delivery.numbers import packed, partition_of, user_number
 from penstock.delivery.rows import FollowRow, PostRow
 from penstock.timeline.v1.delivery_pb2 import AuthorChanges, Delivery, Post, RefillRequest, Spread, Withdrawal
-from timeline_oracle import place
+from timeline_definition import place
 
 Versions = dict[tuple[str, str], tuple[int, bytes]]
 

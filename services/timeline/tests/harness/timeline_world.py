@@ -17,7 +17,7 @@ from penstock.timelines.store.tables import find_user
 from penstock.timelines.store.values import Slots, signed
 from penstock.topics.partitioning import murmur2_partition
 from reference_join import ReferenceJoin
-from timeline_oracle import live, place, timeline
+from timeline_definition import live, place, timeline
 
 Change = PostRow | FollowRow
 

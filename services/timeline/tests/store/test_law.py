@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from penstock.delivery.numbers import user_number
 from penstock.delivery.rows import FollowRow, PostRow
 from penstock.timelines.store import Shape
-from timeline_oracle import canonical_hash
+from timeline_definition import canonical_hash
 from timeline_world import World, expected, follow_row, post_row
 
 USERS = ["ann", "bob", "cyd", "dan", "eve", "fay"]
