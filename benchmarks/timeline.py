@@ -37,6 +37,7 @@ HERE = Path(__file__).parent
 SEED = 20
 DAY_US = 86_400_000_000
 READERS_GRACE_S = 60.0
+WARM_UP = 100  # authors, so that all shards have some
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,7 @@ def measure(size: Size) -> Figures:
     load = Load(edges, size.users, size.posts)
     with course(merge_above=size.users) as on:
         port = start_redis(on.supervisor, program)
+        on.warm_up(rows.post(f"nobody-follows-{number}", "p") for number in range(WARM_UP))
         say("writing the follows")
         bootstrap = on.burst(rows.follows(edges))
         say(f"all follows are applied: {bootstrap.rows / bootstrap.seconds:,.0f} per second")

@@ -8,6 +8,7 @@ the moment the service has applied every delivery that reflects them: from the t
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -115,6 +116,11 @@ class Course:
     def cpu(self) -> Cpu:
         return cpu_now(self.supervisor.pid)
 
+    def warm_up(self, rows: Iterable[Row]) -> None:
+        """Before the first burst: Spark's workers must be there, or they miss each other while all stand still."""
+        self.writer.write(rows)
+        self._await_applied(self._join.ends())
+
     def burst(self, rows: Iterable[Row]) -> Burst:
         with standing_still(self.supervisor.pid("jobs")):
             count = self.writer.write(rows)
@@ -153,8 +159,8 @@ class Course:
 @contextmanager
 def course(merge_above: int) -> Iterator[Course]:
     """`merge_above`: from more followers than this on, readers merge."""
-    with tempfile.TemporaryDirectory() as folder, Supervisor(Path(folder), progress=say) as supervisor:
-        pipeline = Path(folder) / "pipeline.yaml"
+    with state_folder() as folder, Supervisor(folder, progress=say) as supervisor:
+        pipeline = folder / "pipeline.yaml"
         pipeline.write_text(pipeline_text(merge_above), encoding="utf-8")
         settings = {"PENSTOCK_PIPELINE": str(pipeline)}
         kafka = start_kafka(supervisor, for_load=True, heap_mb=BROKER_HEAP_MB)
@@ -166,6 +172,20 @@ def course(merge_above: int) -> Iterator[Course]:
             yield on
         finally:
             on.close()
+
+
+@contextmanager
+def state_folder() -> Iterator[Path]:
+    """Gone afterwards; where something has failed, logs stay to be read."""
+    folder = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
+    try:
+        yield folder
+    except BaseException:
+        for path in folder.iterdir():
+            if path.name != "logs":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        raise
+    shutil.rmtree(folder)
 
 
 def pipeline_text(merge_above: int) -> str:

@@ -6,7 +6,7 @@ In:  processes and what they started. Out: seconds of Spark's JVM, its Python, t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 
 import psutil
@@ -51,18 +51,24 @@ def tree(pid: int) -> Iterator[psutil.Process]:
 
 
 def seconds(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
+    """Of the process and of those that it started and that have ended."""
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:  # ended since it was found: its parent has its time
+        return 0.0
+    return float(times.user + times.system + times.children_user + times.children_system)
 
 
 @contextmanager
 def standing_still(pid: int) -> Iterator[None]:
-    """Stops a process and all that it started (SIGSTOP) for a while."""
+    """Stops a process and all that it started (SIGSTOP) for a while. Spark may end idle workers at any time."""
     processes = list(tree(pid))
     for process in processes:
-        process.suspend()
+        with suppress(psutil.NoSuchProcess):
+            process.suspend()
     try:
         yield
     finally:
         for process in processes:
-            process.resume()
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
