@@ -299,3 +299,10 @@ def stack(kafka: Kafka, topic_prefix: str, tmp_path: Path) -> Iterator[Stack]:
 def make_stack(kafka: Kafka, topic_prefix: str, tmp_path: Path) -> Iterator[Callable[..., Stack]]:
     with ExitStack() as stacks:
         yield lambda **more: stacks.enter_context(closing(Stack(kafka.bootstrap, topic_prefix, tmp_path, **more)))
+
+
+@pytest.fixture
+def stack_on(topic_prefix: str, tmp_path: Path) -> Iterator[Callable[[str], Stack]]:
+    """On a Kafka of one's own."""
+    with ExitStack() as stacks:
+        yield lambda bootstrap: stacks.enter_context(closing(Stack(bootstrap, topic_prefix, tmp_path)))

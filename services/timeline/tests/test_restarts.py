@@ -12,6 +12,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from penstock.delivery.numbers import partition_of, user_number
 from penstock.embedded.errors import ChildDiedError, EmbeddedError
+from penstock.embedded.pytest_plugin import OwnKafka
 from penstock.events.v1.event_pb2 import ConsistencyToken, Position
 from penstock.timeline.v1.delivery_pb2 import Post, Refilled, RefillRequest
 from penstock.timeline.v1.timeline_pb2 import Cursor, DescribeRequest, GetTimelineRequest, SubscribeRequest
@@ -245,3 +246,21 @@ def until_asked(stack: Stack, count: int) -> list[RefillRequest]:
     while len(found := requests(stack)) < count:
         pass
     return found
+
+
+def test_without_kafka_reads_go_on_and_then_deliveries(own_kafka: OwnKafka, stack_on: Callable[[str], Stack]) -> None:
+    stack = stack_on(own_kafka.bootstrap)
+    scene(stack)
+    service = stack.start()
+    stub = stack.stub(service)
+    reader = READERS[0]
+    page = stub.GetTimeline(GetTimelineRequest(user=reader, limit=100), timeout=PATIENCE_S)
+    own_kafka.kill()
+    raw = ConsistencyToken(positions=[Position(topic="events.raw.v1", partition=0, offset=0)])
+    assert stub.GetTimeline(GetTimelineRequest(user=reader, limit=100), timeout=PATIENCE_S).posts == page.posts
+    request = GetTimelineRequest(user=reader, consistency=raw, allow_stale=True)
+    assert stub.GetTimeline(request, timeout=3).stale
+    stack.supervisor.check()
+    own_kafka.restart()
+    stack.write(stack.join.post("ann", "after", 9_000))
+    assert_exact(stack, service)

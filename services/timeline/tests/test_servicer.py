@@ -100,7 +100,7 @@ class House:
         )
 
     async def _committed(self) -> list[int]:
-        return [0]
+        raise Away("Kafka does not answer")
 
     async def _ends(self) -> dict[tuple[str, int], int]:
         return {}
@@ -157,6 +157,16 @@ async def test_a_token_that_is_not_reflected_in_time(house: House) -> None:
     page = await house.get(request, call(remaining=0.05))
     assert page.stale
     assert len(page.posts) == 3
+
+
+async def test_a_token_that_kafka_must_be_asked_about_while_it_is_away(house: House) -> None:
+    token = ConsistencyToken(positions=[Position(topic=RAW, partition=0, offset=0)])
+    request = GetTimelineRequest(user=house.world.user_in(1), consistency=token)
+    with pytest.raises(Away, match="Kafka does not answer"):
+        await house.get(request)
+    request.allow_stale = True
+    page = await house.get(request)
+    assert (page.stale, len(page.posts)) == (True, 3)
 
 
 async def test_several_pages_in_the_order_asked(house: House) -> None:

@@ -63,7 +63,7 @@ class Ends:
 
     def __init__(self, kafka: Mapping[str, str], topics: Mapping[str, int]) -> None:
         self._places = [TopicPartition(name, number) for name, count in topics.items() for number in range(count)]
-        self._client = AdminClient({**kafka})
+        self._client = AdminClient({"log_level": "2", **kafka})  # what it cannot do, others tell
 
     def __call__(self) -> Places:
         spec = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # not annotated there

@@ -180,8 +180,12 @@ class TimelineServicer:
         return pages.page(self._holdings[seat.partition], seat.user, asked, stale=stale, bytes_max=bytes_max)
 
     async def _stale(self, token: ConsistencyToken, seat: Seat, patience_s: float, *, allowed: bool) -> bool:
-        if await self._consistency.reached(token, seat.partition, patience_s):
-            return False
+        try:
+            if await self._consistency.reached(token, seat.partition, patience_s):
+                return False
+        except Away:  # Kafka cannot be asked
+            if not allowed:
+                raise
         if allowed:
             return True
         raise NotYet(
