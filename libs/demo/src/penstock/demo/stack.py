@@ -13,7 +13,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 
 from penstock.client import PenstockError
-from penstock.demo.beginning import publish_follows, write_pipeline
+from penstock.demo.beginning import publish_follows, write_settings
 from penstock.demo.database import NAME, SETTINGS, make_profiles
 from penstock.demo.filling import fill_table, fill_timelines
 from penstock.demo.joins import TABLE
@@ -68,7 +68,7 @@ def prepare(progress: Progress) -> None:
 
 def start(supervisor: Supervisor, beginnings: Beginnings, truth: Truth, write: Write) -> Stack:
     """Returns when all of it answers, and enrichment's table holds the rows."""
-    shared = {"PENSTOCK_PIPELINE": str(write_pipeline(supervisor.state, beginnings.devices))}
+    shared = write_settings(supervisor.state, beginnings.devices)
     with Starts(write) as starts:
         starts.announce("Kafka", "PostgreSQL")
         kafka = starts.begin("Kafka", lambda: start_kafka(supervisor), lambda kafka: f"answers on {kafka.bootstrap}")
