@@ -24,7 +24,7 @@ from timeline_chain import chain
 from timeline_course import Burst, Course, course
 from timeline_cpu import standing_still
 from timeline_data import Rows, power_law, user_name
-from timeline_growth import CAPACITY, empty_batch_cpu_s, fill, measure_growth, measure_memory
+from timeline_growth import CAPACITY, fill, measure_growth, measure_memory, measure_push
 from timeline_load import Load
 from timeline_merge import measure_merging
 from timeline_oracle import read_oracle
@@ -153,8 +153,8 @@ def measure(size: Size) -> Figures:
         with chain(on) as publish:
             visible = probe.run(publish, size.samples, size.per_s)
         say("authors with more and more followers")
-        empty = empty_batch_cpu_s(on, rows)
         growth = measure_growth(on, rows, size.users, size.growth_posts)
+        push = measure_push(on, rows, size.users)
         say("filling all timelines")
         fill(on, rows, size.users, now_us - 10 * DAY_US)
         memory = measure_memory(on)
@@ -164,7 +164,7 @@ def measure(size: Size) -> Figures:
         say("comparing all timelines with the tables' logs")
         audited, different = audit(on, size)
     return Figures(
-        size.users, bootstrap, rounds, idle, loaded, loaded_burst, visible, visible_tables, growth, empty, memory,
+        size.users, bootstrap, rounds, idle, loaded, loaded_burst, visible, visible_tables, growth, push, memory,
         redis_bytes, measure_merging(), celebrity, audited, different, wrong_idle + wrong_loaded,
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ from timeline_data import PARTITIONS, Row, Rows, user_name
 
 FILLER = "filler"
 DELIVERIES = "timeline.deliveries.v1"
-EMPTY_BATCHES = 5
+PUSHES = 15
 CAPACITY, SLACK = 800, 200
 
 
@@ -51,10 +51,26 @@ def measure_growth(on: Course, rows: Rows, users: int, each: int) -> dict[int, B
     return {size: on.burst(posts(rows, users, size, each)) for size in sizes}
 
 
-def empty_batch_cpu_s(on: Course, rows: Rows) -> float:
-    """What a micro-batch costs whatever it holds: one post of an author without followers."""
-    bursts = [on.burst([rows.post("nobody-follows", f"p{number}")]) for number in range(EMPTY_BATCHES)]
-    return median(burst.cpu.total for burst in bursts)
+class Push(NamedTuple):
+    """One post in a micro-batch of its own: CPU seconds where nobody follows its author, and where so many do."""
+
+    empty_cpu_s: float
+    cpu_s: float
+    followers: int
+
+    @property
+    def us_per_follower(self) -> float:
+        return max(0.0, self.cpu_s - self.empty_cpu_s) / self.followers * 1e6
+
+
+def measure_push(on: Course, rows: Rows, users: int) -> Push:
+    """In turns, since a batch costs more than what one post adds to it."""
+    followers = sizes_up_to(users)[-1]
+    empty, pushed = [], []
+    for number in range(PUSHES):
+        empty.append(on.burst([rows.post("nobody-follows", f"p{number}")]).cpu.total)
+        pushed.append(on.burst([rows.post(growth_author(followers, 0), f"alone{number}")]).cpu.total)
+    return Push(median(empty), median(pushed), followers)
 
 
 class Memory(NamedTuple):

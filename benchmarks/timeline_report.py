@@ -13,13 +13,14 @@ from typing import NamedTuple, TypedDict
 
 from timeline_celebrity import Celebrity
 from timeline_course import Burst
-from timeline_growth import Memory
+from timeline_growth import Memory, Push
 from timeline_merge import Merging
 from timeline_redis import FanOut
 from timeline_visible import Visible
 
 SECONDS_BETWEEN_POSTS = 3_600
 READS_PER_S = (10, 100, 1_000)
+FLAT = 1.2
 
 
 class Latency(TypedDict):
@@ -52,7 +53,7 @@ class Figures:
     visible: Visible  # from Publish
     visible_tables: Visible
     growth: Mapping[int, Burst]
-    empty_batch_cpu_s: float
+    push: Push
     memory: Memory
     redis_bytes: int
     merging: Merging
@@ -68,12 +69,19 @@ def growth_pct(growth: Mapping[int, Burst]) -> float:
     return (growth[max(growth)].cpu_us / min(costs) - 1) * 100
 
 
+def flat_from(growth: Mapping[int, Burst]) -> int | None:
+    """The least number of followers from which on no entry costs much more than where it costs least, if there is."""
+    least = min(burst.cpu_us for burst in growth.values())
+    dear = [followers for followers, burst in growth.items() if burst.cpu_us > FLAT * least]
+    return min((followers for followers in growth if followers > max(dear, default=0)), default=None)
+
+
 def merge_from(push_us: float, merge_us: float, reads_between_posts: float) -> float:
     """From how many followers on it costs less CPU to merge an author's posts than to write them to every follower.
 
     A post costs its followers times `push_us`; until the next one, each read of a follower costs `merge_us`.
     """
-    return reads_between_posts * merge_us / push_us
+    return reads_between_posts * merge_us / max(push_us, 1e-9)
 
 
 def report(found: Figures) -> dict[str, object]:
@@ -112,7 +120,9 @@ def report(found: Figures) -> dict[str, object]:
         "entries_per_s_while_read": round(found.loaded_burst.rate),
         "visible_from_tables_p50_ms": round(found.visible_tables.p50_ms),
         "visible_from_tables_p99_ms": round(found.visible_tables.p99_ms),
-        "push_us_per_follower": round(found.growth[max(found.growth)].cpu_us, 3),
+        "flat_from_followers": flat_from(found.growth),
+        "batch_cpu_ms": round(found.push.empty_cpu_s * 1000),
+        "push_us_per_follower": round(found.push.us_per_follower, 3),
         "merge_us_per_read": round(found.merging.outbox_us, 3),
         "celebrity_followers": star.followers,
         "celebrity_others_p99_ms_before": round(star.before.p99_ms),
@@ -151,8 +161,9 @@ def print_growth(found: Figures) -> None:
         print_burst(f"{followers:,} followers", burst)
     print(
         f"an entry costs {growth_pct(found.growth):.0f} % more with {max(found.growth):,} followers than where it is"
-        f" cheapest; a micro-batch costs {found.empty_batch_cpu_s * 1000:.0f} ms of CPU whatever it holds"
+        f" cheapest; at most 20 % more than there from so many followers on: {flat_from(found.growth)}"
     )
+    print(f"a micro-batch costs {found.push.empty_cpu_s * 1000:.0f} ms of CPU whatever it holds")
 
 
 def print_reads(found: Figures) -> None:
@@ -175,10 +186,10 @@ def print_visible(found: Figures) -> None:
 
 
 def print_merging(found: Figures) -> None:
-    push, merge = found.growth[max(found.growth)].cpu_us, found.merging.outbox_us
+    push, merge = found.push.us_per_follower, found.merging.outbox_us
     print(
         f"to write a post to a follower costs {push:.2f} µs, to merge an author's posts {merge:.2f} µs per read:"
-        f" merging costs less where followers read less than {push / merge:.2f} times per post"
+        f" merging costs less where followers read less than {push / max(merge, 1e-9):.2f} times per post"
     )
     for reads in READS_PER_S:
         followers = merge_from(push, merge, reads * SECONDS_BETWEEN_POSTS)

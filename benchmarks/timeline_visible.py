@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from itertools import count
 from statistics import fmean
 
-import grpc
-from penstock.timeline.v1.timeline_pb2 import SubscribeRequest
+from penstock.client import Added, PenstockError, Plaintext, Timelines
 from timeline_course import Course, metrics
 from timeline_data import Rows
 
@@ -61,10 +60,11 @@ class Probe:
         self._numbers = count()
         self._seen: dict[str, float] = {}
         self._changed = threading.Condition()
-        self._ended: grpc.RpcError | None = None
+        self._ended: PenstockError | None = None
         on.writer.write(rows.follow(READER, author) for author in AUTHORS)
         on.settle()
-        self._stream = on.stub.Subscribe(SubscribeRequest(user=READER))
+        self._timelines = Timelines(on.service.address, security=Plaintext())
+        self._subscription = self._timelines.subscribe(READER)
         self._thread = threading.Thread(target=self._watch, name="probe")
         self._thread.start()
 
@@ -87,17 +87,18 @@ class Probe:
         return Visible([(self._seen[one] - at) * 1000 for one, at in sent.items()], means(phases))
 
     def close(self) -> None:
-        self._stream.cancel()
+        self._subscription.close()
         self._thread.join()
+        self._timelines.close()
 
     def _watch(self) -> None:
         try:
-            for told in self._stream:
-                if told.HasField("added"):
+            for change in self._subscription:
+                if isinstance(change, Added):
                     with self._changed:
-                        self._seen.setdefault(told.added.id, time.perf_counter())
+                        self._seen.setdefault(change.post.id, time.perf_counter())
                         self._changed.notify_all()
-        except grpc.RpcError as error:  # also how it ends when it is closed
+        except PenstockError as error:
             with self._changed:
                 self._ended = error
                 self._changed.notify_all()

@@ -55,7 +55,7 @@ def test_the_last_line_has_what_the_benchmark_promises(
         visible=visible(700.0, 800.0, 900.0),
         visible_tables=visible(600.0),
         growth=growth,
-        empty_batch_cpu_s=0.3,
+        push=bench["growth"].Push(0.3, 0.5, 1_000),
         memory=bench["growth"].Memory(5_000.0, 4_100.0, 200.0, 700.0, 850.0),
         redis_bytes=90_000,
         merging=bench["merge"].Merging(5.0, 0.5),
@@ -71,6 +71,7 @@ def test_the_last_line_has_what_the_benchmark_promises(
     assert found["entries_per_s"] == 5_500
     assert (found["ratio_to_redis"], found["ratio_to_redis_server"]) == (10.0, 5.0)
     assert found["growth_pct"] == pytest.approx(10.0)
+    assert (found["flat_from_followers"], found["push_us_per_follower"]) == (100, 200.0)
     assert (found["visible_p50_ms"], found["visible_p99_ms"]) == (800, 900)
     assert found["bytes_per_timeline"] == 4_100
     assert json.loads(json.dumps(found)) == found
