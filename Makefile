@@ -63,6 +63,10 @@ unit: setup ## tests that run in seconds
 integration: setup ## tests on a real Kafka
 	$(BIN)/pytest -q integration-tests
 
+.PHONY: drill-timelines
+drill-timelines: setup ## kill every part of timelines, ROUNDS=200 times, while they change; then audit
+	PENSTOCK_DRILL_ROUNDS=$(or $(ROUNDS),200) $(BIN)/pytest -q integration-tests/test_timelines_crashes.py
+
 .PHONY: bench
 bench: bench-clock bench-ingest bench-enrich bench-timeline bench-kafka-start bench-table-memory ## all measurements, one after the other
 

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from enrichment_stack import until
+from enrichment_stack import PATIENCE_S, until
 from penstock.client import NotYetVisibleError
 from penstock.embedded.broker import Kafka
+from penstock.embedded.errors import ChildDiedError
 from penstock.embedded.jobs import Jobs
 from penstock.embedded.services import Service
 from penstock.timeline.v1.delivery_pb2 import Delivery
@@ -33,6 +34,7 @@ from timeline_stack import (
     timeline_stack,
 )
 
+MANY = 100
 ROUNDS = int(os.environ.get("PENSTOCK_DRILL_ROUNDS", "20"))
 SEED = int(os.environ.get("PENSTOCK_DRILL_SEED", "5"))
 CAPACITY, SLACK = 10, 4
@@ -167,6 +169,25 @@ def test_a_join_that_was_replaced_is_not_believed(drill: Drill) -> None:
         reading.get(ledger.users[0], consistency=stack.tables_token(), timeout_s=3)
     go_on(new)
     drill.check(drill.service)
+
+
+@pytest.mark.skipif(ROUNDS < MANY, reason=f"takes long: only where PENSTOCK_DRILL_ROUNDS is {MANY} or more")
+def test_of_two_joins_with_one_checkpoint_the_first_ends(drill: Drill, kafka: Kafka, tmp_path: Path) -> None:
+    """It stands still while the other one goes on from where it was; then it goes on too, and Spark notices."""
+    stack, ledger, checkpoint = drill.stack, drill.ledger, {"PENSTOCK_JOBS_CHECKPOINTS": str(tmp_path / "checkpoint")}
+    with timeline_stack(kafka.bootstrap, stack.prefix, PIPELINE, tmp_path) as beside:
+        predecessor = beside.start_join("predecessor", checkpoint)
+        with ledger.written():
+            until(lambda: batches(predecessor) > 1)
+            stand_still(old := family(beside.supervisor.pid("predecessor")))
+            heir = stack.start_join("heir", checkpoint)
+            until(lambda: batches(heir) > 1)
+            go_on(old)
+            with pytest.raises(ChildDiedError, match="CONCURRENT_STREAM_LOG_UPDATE"):
+                beside.supervisor.wait(PATIENCE_S)
+            stack.supervisor.kill("heir")  # what is on disk now, two have written
+            stack.supervisor.restart("heir")
+        drill.check(drill.service)
 
 
 def stand_still(processes: Iterable[psutil.Process]) -> None:
