@@ -181,7 +181,7 @@ def test_wherever_it_dies_nothing_is_lost(stack: Stack) -> None:
     failpoints = "applied=30,image_taken=100,snapshot_partial=5,snapshot_moved=100,snapshot_written=100"
     join = stack.join
     scene(stack)
-    service, deaths = None, 0
+    deaths = 0
     for round_ in range(8):
         for number in range(10):
             author = chance.choice(["ann", "bob"])
@@ -189,10 +189,10 @@ def test_wherever_it_dies_nothing_is_lost(stack: Stack) -> None:
             if join.posts[author] and chance.random() < 0.3:
                 stack.write(join.delete(author, chance.choice(sorted(join.posts[author]))))
         try:
-            if service is None:
-                service = stack.start(FAILPOINTS=failpoints, **QUICKLY)
-            else:
+            if round_:
                 stack.supervisor.restart("timeline")
+            else:
+                stack.start(FAILPOINTS=failpoints, **QUICKLY)
             stack.supervisor.wait(1.5)
         except ChildDiedError as died:
             assert died.exit_code == -9  # noqa: PT017 -- which deaths are meant

@@ -227,3 +227,11 @@ def test_that_an_outbox_is_refilled_where_it_was_asked() -> None:
     ((partition, record),) = shard.apply(Batch(refills=[request]), Stamp(0, 1, 3)).records
     (author,) = Delivery.FromString(record).authors
     assert (partition, [one.id for one in author.posts], [one.outbox for one in author.spread]) == (1, ["x"], [True])
+
+
+def test_that_a_row_of_a_truncates_own_version_came_after_it() -> None:
+    readers, cut = Readers(), Cut(2, b"p")
+    before = [post("A", "x", 1, b"p", True), FollowChange("A", READERS[1], 1, b"p", True)]
+    after = [post("A", "x", 2, b"p", True), FollowChange("A", READERS[1], 2, b"p", True)]
+    run(Shard(SHAPE), [batch(before), Batch(posts_cut=cut, follows_cut=cut), batch(after)], readers)
+    assert len(readers.seen()) == 1

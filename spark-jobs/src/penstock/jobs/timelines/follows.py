@@ -108,16 +108,16 @@ class Follows:
         lists.settle(self._columns["state"], self._fresh)
         self._fresh = np.empty(0, np.int64)
 
-    def older_than(self, time_us: int, position: bytes) -> list[tuple[int, int]]:
-        """(author, follower) of every follow with a lesser version: what a truncate ends."""
-        ended: list[tuple[int, int]] = []
+    def older_than(self, time_us: int, position: bytes) -> list[tuple[int, int, int, bytes]]:
+        """(author, follower, time, position) of every follow with a lesser version: what a truncate ends."""
+        ended: list[tuple[int, int, int, bytes]] = []
         columns = self._columns
         for author in np.flatnonzero(self._living):
             begin = int(self._start[author])
             span = slice(begin, begin + int(self._size[author]))
             older = begin + np.flatnonzero((columns["state"][span] != 0) & (columns["time"][span] <= time_us))
             ended += [
-                (int(author), int(columns["follower"][at]))
+                (int(author), int(columns["follower"][at]), int(columns["time"][at]), self._position(at))
                 for at in older.tolist()
                 if columns["time"][at] < time_us or self._position(at) < position
             ]
@@ -153,7 +153,9 @@ class Follows:
         return self._columns[column][np.maximum(found, 0)].astype(np.int64)
 
     def _is_later(self, changes: EdgeChanges, index: int, at: int) -> bool:
-        return self._places.joined(int(changes.place[index]), int(changes.tail[index])) > self._position(at)
+        """An end of a version that is known is a truncate's: see older_than."""
+        position, known = self._places.joined(int(changes.place[index]), int(changes.tail[index])), self._position(at)
+        return position > known or (position == known and not changes.follows[index])
 
     def _position(self, at: int) -> bytes:
         return self._places.joined(int(self._columns["place"][at]), int(self._columns["tail"][at]))

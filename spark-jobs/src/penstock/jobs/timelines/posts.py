@@ -106,13 +106,17 @@ class Posts:
         return Newest(living[: -count - 1 : -1].tolist(), len(living) > count)
 
     def older_than(self, time_us: int, position: bytes) -> list[PostChange]:
-        """The ends of all posts with a lesser version: what a truncate does."""
+        """The ends of all posts with a lesser version: what a truncate does. Each keeps its version."""
         columns = self._columns
-        return [
-            PostChange("", self._ids[row], columns["key"][row], 0, time_us, position, None)
+        older = [
+            (row, self._position(row))
             for row, mode in enumerate(self._mode)
-            if mode != DEAD
-            and (columns["time"][row] < time_us or (columns["time"][row] == time_us and self._position(row) < position))
+            if mode != DEAD and columns["time"][row] <= time_us
+        ]
+        return [
+            PostChange("", self._ids[row], columns["key"][row], 0, columns["time"][row], own, None)
+            for row, own in older
+            if columns["time"][row] < time_us or own < position
         ]
 
     def author(self, key: int) -> int:

@@ -112,9 +112,9 @@ class Shard:
         cut = self._follows_cut = max(self._follows_cut, batch.follows_cut or self._follows_cut)
         follows = {(one.author, one.follower): one for one in batch.follows if Cut(one.time_us, one.position) >= cut}
         if batch.follows_cut is not None:
-            for author, follower in self._follows.older_than(*cut):
+            for author, follower, time_us, position in self._follows.older_than(*cut):
                 edge = self._names[author], follower
-                follows.setdefault(edge, FollowChange(*edge, *cut, follows=False))
+                follows.setdefault(edge, FollowChange(*edge, time_us, position, follows=False))
         if not follows:
             return
         changes = self._edge_changes(list(follows.values()))
