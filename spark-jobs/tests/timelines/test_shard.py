@@ -231,7 +231,9 @@ def test_that_an_outbox_is_refilled_where_it_was_asked() -> None:
 
 def test_that_a_row_of_a_truncates_own_version_came_after_it() -> None:
     readers, cut = Readers(), Cut(2, b"p")
-    before = [post("A", "x", 1, b"p", True), FollowChange("A", READERS[1], 1, b"p", True)]
-    after = [post("A", "x", 2, b"p", True), FollowChange("A", READERS[1], 2, b"p", True)]
-    run(Shard(SHAPE), [batch(before), Batch(posts_cut=cut, follows_cut=cut), batch(after)], readers)
+    before, after = (
+        batch([post("A", "x", time_us, b"p", True), FollowChange("A", READERS[1], time_us, b"p", True)])
+        for time_us in (1, 2)
+    )
+    run(Shard(SHAPE), [before, Batch(posts_cut=cut, follows_cut=cut), after], readers)
     assert len(readers.seen()) == 1

@@ -90,11 +90,11 @@ class World:
                     oldest = store.place(int(slots[0])) if slots.size else None
                     self.since[refill.reader, refill.request] = oldest
 
-    def ask(self, partition: int, wanted: Callable[[], bool] = lambda: True) -> None:
-        """Sends requests; those that are not `wanted` are lost, to be sent again later."""
+    def ask(self, partition: int, times: Callable[[], int] = lambda: 1) -> None:
+        """Sends each record of each request so many times; where that is zero it is lost, to be sent again later."""
         for refill in self.partitions[partition].refills():
             for shard, message in refill.records:
-                if wanted():
+                for _ in range(times()):
                     request = RefillRequest.FromString(message)
                     self.requests[shard].append(request)
                     self.asked.append((shard, request))

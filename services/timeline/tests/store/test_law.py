@@ -25,13 +25,15 @@ chances = st.sampled_from([0.1, 0.5, 0.9])
 class Timelines(RuleBasedStateMachine):
     """The same tables in three worlds, which differ in how many partitions there are and in what happens when."""
 
-    @initialize(shards=st.integers(1, 3), merge_above=st.integers(1, 6), seed=seeds, busy=st.booleans())
-    def begin(self, shards: int, merge_above: int, seed: int, busy: bool) -> None:
+    @initialize(
+        shards=st.integers(1, 3), merge_above=st.integers(0, 6), seed=seeds, follows=st.sampled_from([0, 8, 40])
+    )
+    def begin(self, shards: int, merge_above: int, seed: int, follows: int) -> None:
         shapes = [Shape(capacity=4, slack=2, partitions=partitions, shards=shards) for partitions in PARTITIONS]
         self.worlds = [World(shape, merge_above) for shape in shapes]
         self.versions = 0
-        if busy:
-            self.follow_and_unfollow(seed, 40, 0.9)
+        if follows:
+            self.follow_and_unfollow(seed, follows, 0.9)
             self.post_and_delete(seed, 60, 0.9)
 
     def _version(self, random: Random) -> tuple[int, bytes]:
@@ -97,12 +99,14 @@ class Timelines(RuleBasedStateMachine):
                 begin = random.randint(0, len(world.logs[partition]))
                 world.repeat(partition, begin, begin + random.randint(0, 3))
 
-    @rule(seed=seeds, chance=st.sampled_from([0.5, 1.0]))
-    def ask(self, seed: int, chance: float) -> None:
+    @rule(seed=seeds, times=st.sampled_from([[1], [0, 1], [0, 2], [0, 0, 3]]))
+    def ask(self, seed: int, times: list[int]) -> None:
+        """And have answered what arrives: some records may be lost, others come twice."""
         for world in self.worlds:
             random = Random(seed)
             for partition in range(world.shape.partitions):
-                world.ask(partition, lambda random=random: random.random() < chance)  # type: ignore[misc]
+                world.ask(partition, lambda random=random: random.choice(times))  # type: ignore[misc]
+        self.join_and_deliver(seed)
 
     @rule(seed=seeds)
     def ask_what_was_asked_before(self, seed: int) -> None:
@@ -121,6 +125,24 @@ class Timelines(RuleBasedStateMachine):
     def begin_a_shard_anew(self, seed: int) -> None:
         for world in self.worlds:
             world.begin_anew(Random(seed).randrange(world.shape.shards))
+
+    @rule(seed=seeds, chance=chances)
+    def begin_anew_with_other_tables(self, seed: int, chance: float) -> None:
+        """What changed while the join was away it never tells: it knows nothing else."""
+        self.join_and_deliver(seed)
+        self.follow_and_unfollow(seed, 10, chance)
+        self.post_and_delete(seed, 20, chance)
+        for world in self.worlds:
+            for shard in range(world.shape.shards):
+                world.begin_anew(shard)
+        self.join_and_deliver(seed)
+
+    @rule(seed=seeds)
+    def fill_and_empty(self, seed: int) -> None:
+        """So many posts that inboxes are trimmed, then so few that they are too short."""
+        for step, chance in enumerate([0.9, 0.9, 0.2]):
+            self.post_and_delete(seed + step, 30, chance)
+            self.join_and_deliver(seed)
 
     @rule(seed=seeds)
     def settle(self, seed: int) -> None:
